@@ -1,0 +1,1 @@
+"""Who is calling, and may they: front proxy, client certificate, bearer token; then SubjectAccessReview. Fails closed."""

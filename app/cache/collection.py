@@ -1,0 +1,68 @@
+"""The published objects of one kind, as readers see them. Writers replace items and step the version in one synchronous call."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from sortedcontainers import SortedDict
+
+from app.kube.records import Key, Labels
+
+_METADATA_START = len('{"metadata":')
+
+
+class Item(Struct, gc=False, weakref=False):
+    """One published object.
+
+    `body` is its JSON without kind and apiVersion, so that one encoding serves every version of the group:
+    `{"metadata":{...},...}`; `metadata_end` is the offset behind the metadata object. `version` is its resourceVersion. `value` is
+    what the kind's table cells are made of. `row` is room for the Table row's cells, encoded when first read.
+    """
+
+    key: Key
+    labels: Labels
+    version: int
+    body: bytes
+    metadata_end: int
+    value: Any
+    row: bytes | None = None
+
+    @property
+    def metadata(self) -> bytes:
+        """The JSON of the metadata object alone."""
+        return self.body[_METADATA_START : self.metadata_end]
+
+
+class Collection:
+    """Items of one kind, sorted by namespace and name. Readers take references and the version at once and never write."""
+
+    def __init__(self, knows: Callable[[Key], bool]) -> None:
+        """`knows(key)` tells whether the cluster has the thing that the object would be about, values or not (for the 404 text)."""
+        self._items: SortedDict = SortedDict()
+        self.knows = knows
+        self.version = 0
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def get(self, key: Key) -> Item | None:
+        item: Item | None = self._items.get(key)
+        return item
+
+    def snapshot(self, namespace: str | None = None) -> Sequence[Item]:
+        """All items, or those of one namespace, in order. The sequence does not change afterwards."""
+        if namespace is None:
+            return list(self._items.values())
+        return [self._items[key] for key in self._range(namespace)]
+
+    def _range(self, namespace: str) -> Iterator[Key]:
+        keys: Iterator[Key] = self._items.irange((namespace, ""), (namespace + "\0", ""), inclusive=(True, False))
+        return keys
+
+    def replace(self, items: Iterable[Item], gone: Iterable[Key], version: int) -> None:
+        """Put `items` in, take the keys `gone` out, and make `version` the collection's. For the publisher only."""
+        for item in items:
+            self._items[item.key] = item
+        for key in gone:
+            self._items.pop(key, None)
+        self.version = version

@@ -1,0 +1,77 @@
+"""What a kind is: its names, its columns, its schema, and a pure function from a subject of the cluster to an object."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from msgspec import Struct
+
+from app.kube.records import Labels
+
+Cell = str | int | float | bool | None
+
+
+class Subject(Enum):
+    """What the objects of a kind are about, one object each."""
+
+    NODE = "node"
+    POD = "pod"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A Table column; the fields are those of meta/v1 TableColumnDefinition. Priority 0 is shown always, 1 with -o wide."""
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+class Projected(Struct, frozen=True, gc=False):
+    """An object before it is published.
+
+    `created_ns` becomes metadata.creationTimestamp; `fields` is encoded behind metadata, in its own order and names; `value` is kept
+    for the cells. Equal `labels`, `annotations` and `value` mean an unchanged object.
+    """
+
+    labels: Labels
+    annotations: Labels
+    created_ns: int
+    value: Any
+    fields: Struct
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind, wholly declared.
+
+    `versions`: preferred first; all share one wire form. `resource` is the plural in paths. `about` is the resource name that a 404
+    uses for a subject without values (metrics-server says podmetrics.metrics.k8s.io for pods).
+    `cells(name, value)` gives one cell for each column. `schema` is the OpenAPI schema of the object's fields beyond apiVersion, kind
+    and metadata: {"properties": {...}, "required": [...], "description": ...}.
+    """
+
+    group: str
+    versions: tuple[str, ...]
+    kind: str
+    resource: str
+    singular: str
+    namespaced: bool
+    about: str
+    subject: Subject
+    columns: tuple[Column, ...]
+    schema: Mapping[str, Any]
+    project: Callable[[Any], Projected | None]
+    cells: Callable[[str, Any], tuple[Cell, ...]]
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ("get", "list")
+    group_priority: int = 100
+    version_priorities: Mapping[str, int] | None = None
+
+    @property
+    def list_kind(self) -> str:
+        return f"{self.kind}List"

@@ -1,0 +1,79 @@
+"""What kubeglance keeps of a Node and a Pod: immutable, slim, untracked by the garbage collector.
+
+150,000 of them are kept: strings that recur are interned, labels are tuples shared between pods that have the same ones.
+"""
+
+from msgspec import Struct
+
+
+Labels = tuple[tuple[str, str], ...]
+"""Labels or annotations as pairs, sorted by key."""
+
+Key = tuple[str, str]
+"""(namespace, name); namespace is "" for what is cluster-scoped."""
+
+
+class Resources(Struct, frozen=True, gc=False):
+    """CPU in nanocores and memory in bytes of a request, a limit or a capacity; None where it is not set."""
+
+    cpu: int | None = None
+    memory: int | None = None
+
+
+class ContainerRecord(Struct, frozen=True, gc=False):
+    """One container of a pod's spec, joined with its status.
+
+    `running` follows status.state.running. `started_ns` is state.running.startedAt in Unix ns (whole seconds), None if unknown.
+    Init containers with restartPolicy Always (native sidecars, KEP-753) are `sidecar`; ordinary init containers are `init`.
+    """
+
+    name: str
+    running: bool
+    started_ns: int | None = None
+    requests: Resources = Resources()
+    limits: Resources = Resources()
+    init: bool = False
+    sidecar: bool = False
+
+
+class PodRecord(Struct, frozen=True, gc=False):
+    """One pod. `kubelet_uid` is the uid that its kubelet reports: the pod's own, or a mirror pod's config hash."""
+
+    namespace: str
+    name: str
+    uid: str
+    kubelet_uid: str
+    node: str
+    labels: Labels
+    phase: str
+    ready: bool
+    created_ns: int
+    owner: Key
+    host_network: bool
+    containers: tuple[ContainerRecord, ...]
+
+    @property
+    def key(self) -> Key:
+        return (self.namespace, self.name)
+
+
+class NodeRecord(Struct, frozen=True, gc=False):
+    """One node. `addresses` are (type, address) in the order of status.addresses; `kubelet_port` is 0 if the status has none.
+
+    `metrics_path` is the annotation metrics.k8s.io/resource-metrics-path, "" if absent.
+    """
+
+    name: str
+    uid: str
+    labels: Labels
+    created_ns: int
+    ready: bool
+    addresses: tuple[tuple[str, str], ...]
+    kubelet_port: int
+    metrics_path: str
+    capacity: Resources
+    allocatable: Resources
+
+    @property
+    def key(self) -> Key:
+        return ("", self.name)

@@ -1,0 +1,118 @@
+"""What a collector is: a function of its target. It starts no task, keeps no cache, never sleeps, logs nothing, reads no environment.
+
+CollectError            the source did not give what was asked: a cause, a message for people, a remedy
+└── NoData              it answered properly, and there is nothing to report
+"""
+
+from enum import StrEnum
+from typing import Protocol
+
+import httpx
+from msgspec import Struct
+
+
+class Cause(StrEnum):
+    """Why a scrape failed; the value is the label in metrics and in messages. Each has a remedy in docs/known-issues.md."""
+
+    DNS = "dns"
+    DIAL = "dial"
+    CERTIFICATE = "certificate"
+    DEADLINE = "deadline"
+    CLOSED = "closed"
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    STATUS = "status"
+    TOO_LARGE = "too_large"
+    ENCODING = "encoding"
+    PAYLOAD = "payload"
+    NO_DATA = "no_data"
+    ADDRESS = "address"
+
+
+class CollectError(Exception):
+    """A scrape that failed. `message` says what and where, `remedy` what to do ("" if nothing can be said)."""
+
+    def __init__(self, cause: Cause, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.message = message
+        self.remedy = remedy
+
+
+class NoData(CollectError):
+    """The source answered properly and has nothing to report."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(Cause.NO_DATA, message, remedy)
+
+
+class Target(Struct, frozen=True):
+    """One thing to scrape: `name` (the node's), and base URLs to try in order, such as https://10.0.0.7:10250.
+
+    `path` overrides the collector's own path ("" if not), for kubelets that serve elsewhere.
+    """
+
+    name: str
+    urls: tuple[str, ...]
+    path: str = ""
+
+
+class Sample(Struct, frozen=True, gc=False):
+    """Usage of one container or of a node, as its kubelet stamped it.
+
+    Counters and rates are integers: core-nanoseconds, nanocores, bytes; times are Unix nanoseconds. None is "not reported",
+    which is never the same as 0.
+    """
+
+    name: str
+    cpu: int | None
+    cpu_time: int
+    memory: int | None
+    memory_time: int
+    started: int | None = None
+    cpu_rate: int | None = None
+
+
+class PodSamples(Struct, frozen=True, gc=False):
+    """The containers of one pod. `uid` is "" where the source does not tell it."""
+
+    uid: str
+    containers: tuple[Sample, ...]
+
+
+class Batch(Struct, frozen=True):
+    """One scrape. `node` is None where the body had no usable node line; `pods` is keyed by (namespace, name).
+
+    `dropped` counts lines or entries that could not be used; each costs itself only. `agent_started` is when the kubelet itself
+    started (Unix ns), None if the source does not tell it.
+    """
+
+    node: Sample | None
+    pods: dict[tuple[str, str], PodSamples]
+    dropped: int = 0
+    agent_started: int | None = None
+
+
+class Collector(Protocol):
+    """A source. Instances are stateless and shared by all targets.
+
+    `name` names it in flags, metrics and messages; `interval` is its default in seconds; `path` is what it asks by default.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def interval(self) -> float: ...
+
+    @property
+    def path(self) -> str: ...
+
+    async def collect(self, target: Target, client: httpx.AsyncClient, *, received: float) -> Batch:
+        """Scrape `target` once. `received` is the wall time just before the request, for samples without a stamp.
+
+        Tries `target.urls` in order on DNS and dial failures. Raises CollectError or NoData, chained to what caused it; the caller
+        owns the deadline.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""The end-to-end, unit and property tests of kubeglance."""
