@@ -5,7 +5,6 @@
 
 from msgspec import Struct
 
-
 Labels = tuple[tuple[str, str], ...]
 """Labels or annotations as pairs, sorted by key."""
 
