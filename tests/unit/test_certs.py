@@ -42,7 +42,7 @@ def handshake(authority: Authority, folder: Path, certificate: bytes, key: bytes
     return ""
 
 
-def test_a_server_leaf_is_accepted_by_a_strict_verifier(tmp_path):
+def test_a_server_leaf_is_accepted_by_a_strict_verifier(tmp_path: Path) -> None:
     """A leaf with the right name passes VERIFY_X509_STRICT, by DNS name and by IP address."""
     authority = Authority.create("test-ca", SystemClock())
     leaf, key = authority.issue("x", dns=["kubeglance.kube-system.svc"], ips=["127.0.0.1"], server=True)
@@ -58,7 +58,7 @@ def test_a_server_leaf_is_accepted_by_a_strict_verifier(tmp_path):
         pytest.param(False, "a.svc", "unsuitable certificate purpose", id="a client certificate"),
     ],
 )
-def test_a_wrong_leaf_is_refused(tmp_path, server, name, error):
+def test_a_wrong_leaf_is_refused(tmp_path: Path, server: bool, name: str, error: str) -> None:
     """A leaf serves only the names and only the purpose that it was issued for."""
     authority = Authority.create("test-ca", SystemClock())
     leaf, key = authority.issue("x", dns=["a.svc"], server=server, client=not server)
@@ -66,7 +66,7 @@ def test_a_wrong_leaf_is_refused(tmp_path, server, name, error):
     assert error == handshake(authority, tmp_path, leaf, key, name)
 
 
-def test_a_leaf_carries_user_groups_and_times_of_the_clock():
+def test_a_leaf_carries_user_groups_and_times_of_the_clock() -> None:
     """Common name and organisations are user and groups; validity is counted from the injected clock, never beyond the authority."""
     authority = Authority.create("test-ca", FixedClock(), days=10)
     leaf = x509.load_pem_x509_certificate(authority.issue("jane", ["dev", "ops"], client=True, days=365)[0])
@@ -76,7 +76,7 @@ def test_a_leaf_carries_user_groups_and_times_of_the_clock():
     assert leaf.not_valid_after_utc == authority.certificate.not_valid_after_utc
 
 
-def test_an_authority_survives_being_saved(tmp_path):
+def test_an_authority_survives_being_saved(tmp_path: Path) -> None:
     """What was saved is loaded again, and the key file is readable by its owner only, even over an older open file."""
     (tmp_path / "ca.key").write_text("old")
     (tmp_path / "ca.key").chmod(0o644)
@@ -87,7 +87,7 @@ def test_an_authority_survives_being_saved(tmp_path):
     assert stat.S_IMODE((tmp_path / "ca.key").stat().st_mode) == 0o600
 
 
-def test_a_key_of_another_authority_is_named(tmp_path):
+def test_a_key_of_another_authority_is_named(tmp_path: Path) -> None:
     """A certificate and a key that do not belong together are refused with both files named."""
     one, two = Authority.create("one", FixedClock()), Authority.create("two", FixedClock())
     one.save(tmp_path / "ca.crt", tmp_path / "ca.key")
