@@ -1,44 +1,223 @@
 """Settings of `kubeglance serve`: one frozen value, validated whole. Flags, KUBEGLANCE_* and --settings-file fill it.
 
 Field names are flag names with underscores. Names and meanings of metrics-server's flags are kept where the meaning is the same.
+A field says what it is in its description (docs/flags.md is made from it); rules between fields are the table RULES, so that all
+faults can be told at once. How values get here is the business of app/cli/sources.py.
 """
 
+import ipaddress
+from collections.abc import Callable
 from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from app.duration import parse_duration
+
+ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+"""The types of node.status.addresses (core/v1 NodeAddressType)."""
+
+BROKEN_RULES = "kubeglance_rules"
+"""The error type under which pydantic reports broken RULES; ctx["broken"] is a list of (fields, message)."""
+
+
+def _boolean(value: Any) -> Any:
+    """True and false as Go's strconv.ParseBool reads them."""
+    if not isinstance(value, str):
+        return value
+    if value in {"1", "t", "T", "true", "TRUE", "True"}:
+        return True
+    if value in {"0", "f", "F", "false", "FALSE", "False"}:
+        return False
+    raise ValueError(f'"{value}" is not a boolean: write true or false')
+
+
+def _integer(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    digits = value.removeprefix("-").removeprefix("+")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20):  # no int64 has more
+        raise ValueError(f'"{value}" is not a whole number')
+    return int(value)
+
+
+def _seconds(value: Any) -> Any:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _items(value: Any) -> Any:
+    """A list, or text with commas."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _no_path(value: Any) -> Any:
+    """The empty text is Go's way to say that a file is not set."""
+    return None if value == "" else value
+
+
+def _ip(value: str) -> str:
+    """An address to listen on; the empty text means all addresses, as in metrics-server."""
+    if value == "":
+        return "0.0.0.0"  # noqa: S104
+    try:
+        ipaddress.ip_address(value)
+    except ValueError:
+        raise ValueError(f'"{value}" is not an IP address; use 0.0.0.0 or :: for all addresses') from None
+    return value
+
+
+def _address_types(value: tuple[str, ...]) -> tuple[str, ...]:
+    unknown = [name for name in value if name not in ADDRESS_TYPES]
+    if unknown:
+        raise ValueError(f"unknown address type {', '.join(unknown)}; known are {', '.join(ADDRESS_TYPES)}")
+    if not value:
+        raise ValueError(f"needs at least one of {', '.join(ADDRESS_TYPES)}")
+    return tuple(dict.fromkeys(value))
+
+
+def _positive(value: float) -> float:
+    if value <= 0:
+        raise ValueError("must be longer than 0s")
+    return value
+
+
+def _not_negative(value: float) -> float:
+    if value < 0:
+        raise ValueError("must not be negative")
+    return value
+
+
+def _at_least_a_second(value: float) -> float:
+    if value < 1:
+        raise ValueError("must be at least 1s: a kubelet's own statistics change every 10s to 20s, so that more asking brings nothing new")
+    return value
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds), Field(allow_inf_nan=False)]
+Interval = Annotated[Seconds, AfterValidator(_at_least_a_second)]
+Deadline = Annotated[Seconds, AfterValidator(_positive)]
+Delay = Annotated[Seconds, AfterValidator(_not_negative)]
+Boolean = Annotated[bool, BeforeValidator(_boolean)]
+Integer = Annotated[int, BeforeValidator(_integer)]
+Port = Annotated[Integer, Field(ge=1, le=65535)]
+File = Annotated[Path | None, BeforeValidator(_no_path)]
+Address = Annotated[str, AfterValidator(_ip)]
+AddressTypes = Annotated[tuple[str, ...], BeforeValidator(_items), AfterValidator(_address_types)]
+
+
+def _about(text: str) -> Any:
+    """The sentence that --help and docs/flags.md show for a field."""
+    return Field(description=text)
 
 
 class Settings(BaseModel):
-    """Every field has a unit and a default; see docs/flags.md, which is checked against this class."""
+    """Every field has a unit and a default; every float is a duration, in seconds. docs/flags.md is checked against this class."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     # Serving
-    bind_address: str = "0.0.0.0"  # noqa: S104
-    secure_port: int = 10250
-    cert_dir: Path = Path("apiserver.local.config/certificates")
-    tls_cert_file: Path | None = None
-    tls_private_key_file: Path | None = None
-    max_requests_inflight: int = 400
-    shutdown_delay_duration: float = 10.0  # seconds
+    bind_address: Annotated[Address, _about("IP address to listen on; 0.0.0.0 or :: for all.")] = "0.0.0.0"  # noqa: S104
+    secure_port: Annotated[Port, _about("Port for HTTPS.")] = 10250
+    cert_dir: Annotated[Path, _about("Folder of the self-signed serving certificate that is made when no certificate is given.")] = Path(
+        "apiserver.local.config/certificates"
+    )
+    tls_cert_file: Annotated[File, _about("Serving certificate (PEM, leaf first); read again when it changes.")] = None
+    tls_private_key_file: Annotated[File, _about("Private key of the serving certificate (PEM).")] = None
+    max_requests_inflight: Annotated[
+        Integer, Field(ge=0), _about("Requests served at one time; more get 429. Discovery and health are never refused. 0 is no limit.")
+    ] = 400
+    shutdown_delay_duration: Annotated[
+        Delay, _about("After SIGTERM: how long to go on serving, unready, so that the endpoint is taken out before the port closes.")
+    ] = 10.0
     # kube-apiserver
-    kubeconfig: Path | None = None
-    authentication_kubeconfig: Path | None = None
-    authorization_kubeconfig: Path | None = None
+    kubeconfig: Annotated[File, _about("Kubeconfig for kube-apiserver and kubelets; without it the pod's ServiceAccount.")] = None
+    authentication_kubeconfig: Annotated[File, _about("Kubeconfig for TokenReviews, if another than --kubeconfig.")] = None
+    authorization_kubeconfig: Annotated[File, _about("Kubeconfig for SubjectAccessReviews, if another than --kubeconfig.")] = None
     # Kubelets
-    metric_resolution: float = 15.0  # seconds; the interval of the resource collector
-    kubelet_request_timeout: float = 10.0  # seconds; the deadline of one scrape
-    kubelet_resource: bool = True
-    kubelet_summary: bool = True
-    kubelet_summary_interval: float = 30.0  # seconds
-    kubelet_summary_timeout: float = 10.0  # seconds
-    kubelet_port: int = 10250
-    kubelet_use_node_status_port: bool = False
-    kubelet_preferred_address_types: tuple[str, ...] = ("InternalIP", "ExternalIP", "InternalDNS", "ExternalDNS", "Hostname")
-    kubelet_insecure_tls: bool = False
-    kubelet_certificate_authority: Path | None = None
-    kubelet_client_certificate: Path | None = None
-    kubelet_client_key: Path | None = None
+    metric_resolution: Annotated[Interval, _about("How often each kubelet's /metrics/resource is asked.")] = 15.0
+    kubelet_request_timeout: Annotated[Deadline, _about("Deadline of one scrape of /metrics/resource.")] = 10.0
+    kubelet_resource: Annotated[Boolean, _about("Whether /metrics/resource is asked.")] = True
+    kubelet_summary: Annotated[Boolean, _about("Whether /stats/summary is asked.")] = True
+    kubelet_summary_interval: Annotated[Interval, _about("How often each kubelet's /stats/summary is asked.")] = 30.0
+    kubelet_summary_timeout: Annotated[Deadline, _about("Deadline of one scrape of /stats/summary.")] = 10.0
+    kubelet_port: Annotated[Port, _about("Port of the kubelets.")] = 10250
+    kubelet_use_node_status_port: Annotated[Boolean, _about("Use the port in a node's status where it has one.")] = False
+    kubelet_preferred_address_types: Annotated[
+        AddressTypes, _about("Types of node addresses, best first; the next is tried when one cannot be reached.")
+    ] = ("InternalIP", "ExternalIP", "InternalDNS", "ExternalDNS", "Hostname")
+    kubelet_insecure_tls: Annotated[Boolean, _about("Do not verify kubelets' serving certificates. For tests only.")] = False
+    kubelet_certificate_authority: Annotated[File, _about("CA for kubelets' serving certificates; without it the cluster's CA.")] = None
+    kubelet_client_certificate: Annotated[File, _about("Client certificate for kubelets; without it the ServiceAccount's token.")] = None
+    kubelet_client_key: Annotated[File, _about("Private key of the client certificate for kubelets.")] = None
     # Logs
-    logging_format: str = "text"
-    v: int = 0
+    logging_format: Annotated[Literal["text", "json"], _about("Form of the log on standard error: text or json.")] = "text"
+    v: Annotated[Integer, Field(ge=0), _about("Log level: 0 to 3 informs, 4 and more also debugs.")] = 0
+
+    @model_validator(mode="after")
+    def _obey_rules(self) -> Self:
+        broken = [(rule.fields, text) for rule in RULES if (text := rule.fault(self)) is not None]
+        if broken:
+            raise PydanticCustomError(BROKEN_RULES, "{text}", {"broken": broken, "text": "; ".join(text for _, text in broken)})
+        return self
+
+
+class Rule(NamedTuple):
+    """What must hold between `fields`. `fault` gives None, or what is wrong and what to do, in flag names."""
+
+    fields: tuple[str, ...]
+    fault: Callable[[Settings], str | None]
+
+
+def _pair(one: str, other: str) -> Rule:
+    """Both files or neither."""
+
+    def fault(settings: Settings) -> str | None:
+        if (getattr(settings, one) is None) == (getattr(settings, other) is None):
+            return None
+        given, missing = (one, other) if getattr(settings, one) is not None else (other, one)
+        return f"{flag_name(given)} needs {flag_name(missing)} too: give both or neither"
+
+    return Rule((one, other), fault)
+
+
+def _share_of_interval(timeout: str, interval: str) -> Rule:
+    """A scrape must end before the next one is due; 0.9 is metrics-server's bound."""
+
+    def fault(settings: Settings) -> str | None:
+        limit = 0.9 * getattr(settings, interval)
+        if getattr(settings, timeout) <= limit + 1e-9:
+            return None
+        return (
+            f"{flag_name(timeout)} ({getattr(settings, timeout):g}s) must be at most 0.9 x {flag_name(interval)} ({limit:g}s), "
+            "so that a scrape ends before the next one is due"
+        )
+
+    return Rule((timeout, interval), fault)
+
+
+def _insecure_excludes_ca(settings: Settings) -> str | None:
+    if settings.kubelet_insecure_tls and settings.kubelet_certificate_authority is not None:
+        return "--kubelet-insecure-tls and --kubelet-certificate-authority exclude each other: with a CA, remove --kubelet-insecure-tls"
+    return None
+
+
+def _some_source(settings: Settings) -> str | None:
+    if not (settings.kubelet_resource or settings.kubelet_summary):
+        return "--kubelet-resource and --kubelet-summary are both off: nothing would be collected; leave one on"
+    return None
+
+
+RULES = (
+    _pair("tls_cert_file", "tls_private_key_file"),
+    _pair("kubelet_client_certificate", "kubelet_client_key"),
+    _share_of_interval("kubelet_request_timeout", "metric_resolution"),
+    _share_of_interval("kubelet_summary_timeout", "kubelet_summary_interval"),
+    Rule(("kubelet_insecure_tls", "kubelet_certificate_authority"), _insecure_excludes_ca),
+    Rule(("kubelet_resource", "kubelet_summary"), _some_source),
+)
+
+
+def flag_name(field: str) -> str:
+    """The flag of a field: metric_resolution -> --metric-resolution."""
+    return f"--{field.replace('_', '-')}"

@@ -1,0 +1,99 @@
+"""Which command is meant. Each command's module is imported when it is chosen and not before: `serve` is to stay small."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from app.cli.suggest import nearest
+
+
+class Command(NamedTuple):
+    """A command: what it does in one line, and how to run it (arguments, environment -> exit code)."""
+
+    summary: str
+    run: Callable[[Sequence[str], Mapping[str, str]], int]
+
+
+def _serve(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    from app.cli.serve import run  # noqa: PLC0415 -- see the module
+
+    return run(argv, environ)
+
+
+def _demo(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.demo import run  # noqa: PLC0415 -- see the module
+
+    return run(argv)
+
+
+def _certs(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.certs import run  # noqa: PLC0415 -- see the module
+
+    return run(argv)
+
+
+def _manifests(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.manifests import run  # noqa: PLC0415 -- see the module
+
+    return run(argv)
+
+
+def _version(_argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.version import version_line  # noqa: PLC0415 -- see the module
+
+    print(version_line())
+    return 0
+
+
+COMMANDS = {
+    "serve": Command("run the server", _serve),
+    "demo": Command("show it all on a simulated cluster, no Kubernetes needed", _demo),
+    "certs": Command("make a CA and a serving certificate, as files", _certs),
+    "manifests": Command("print the Kubernetes objects that install kubeglance", _manifests),
+    "version": Command("print the version", _version),
+}
+
+
+def usage() -> str:
+    """What `kubeglance`, `kubeglance help` and `kubeglance --help` print."""
+    rows = "\n".join(f"  {name:<11}{command.summary}" for name, command in COMMANDS.items())
+    return f"""\
+kubeglance serves live metrics as Kubernetes resources: kubectl top, kubectl get podmetrics and the HPA read from it.
+
+Usage: kubeglance COMMAND [flags]
+
+Commands:
+{rows}
+
+kubeglance COMMAND --help tells more. New here? Try: kubeglance demo"""
+
+
+def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] | None = None) -> int:
+    """Run the command that the arguments name; the answer is the exit code: 0 done, 1 failed, 2 wrong use."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    environ = os.environ if environ is None else environ
+    if not words or words[0] in {"help", "-h", "--help"}:
+        return _help(words[1:], environ)
+    if words[0] == "--version":
+        words = ["version"]
+    command = COMMANDS.get(words[0])
+    if command is None:
+        kind = "flag before a command" if words[0].startswith("-") else "command"
+        print(f"kubeglance: unknown {kind} {words[0]}{nearest(words[0], list(COMMANDS))}; see kubeglance --help", file=sys.stderr)
+        return 2
+    try:
+        return command.run(words[1:], environ)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _help(words: Sequence[str], environ: Mapping[str, str]) -> int:
+    if words and words[0] in COMMANDS:
+        return COMMANDS[words[0]].run(["--help"], environ)
+    print(usage())
+    return 0
