@@ -20,34 +20,36 @@ HONOURED = frozenset({Class.IMPLEMENTED})
 """The classes that are accepted today."""
 
 _IMPLEMENTED = """
-    kubeconfig metric-resolution version kubelet-certificate-authority kubelet-client-certificate kubelet-client-key kubelet-insecure-tls
-    kubelet-port kubelet-preferred-address-types kubelet-request-timeout kubelet-use-node-status-port shutdown-delay-duration bind-address
-    cert-dir secure-port tls-cert-file tls-private-key-file authentication-kubeconfig authorization-kubeconfig logging-format v
-    max-requests-inflight
+    kubeconfig metric-resolution version kubelet-certificate-authority kubelet-client-certificate kubelet-client-key
+    kubelet-insecure-tls kubelet-port kubelet-preferred-address-types kubelet-request-timeout kubelet-use-node-status-port
+    shutdown-delay-duration bind-address cert-dir secure-port tls-cert-file tls-private-key-file authentication-kubeconfig
+    authorization-kubeconfig logging-format v max-requests-inflight
 """
 _PLANNED = """
-    node-selector request-timeout authentication-token-webhook-cache-ttl
-    authorization-webhook-cache-authorized-ttl authorization-webhook-cache-unauthorized-ttl authentication-tolerate-lookup-failure
-    deprecated-kubelet-completely-insecure permit-address-sharing permit-port-sharing
+    node-selector request-timeout authentication-token-webhook-cache-ttl authorization-webhook-cache-authorized-ttl
+    authorization-webhook-cache-unauthorized-ttl authentication-tolerate-lookup-failure deprecated-kubelet-completely-insecure
+    permit-address-sharing permit-port-sharing
 """
 _WEAKENS = """
-    authentication-skip-lookup client-ca-file requestheader-allowed-names requestheader-client-ca-file requestheader-extra-headers-prefix
-    requestheader-group-headers requestheader-uid-headers requestheader-username-headers authorization-always-allow-paths
-    tls-cipher-suites tls-curve-preferences tls-min-version tls-sni-cert-key strict-transport-security-directives
-    audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst
-    audit-log-batch-throttle-enable audit-log-batch-throttle-qps audit-log-compress audit-log-format audit-log-maxage audit-log-maxbackup
-    audit-log-maxsize audit-log-mode audit-log-path audit-log-truncate-enabled audit-log-truncate-max-batch-size
-    audit-log-truncate-max-event-size audit-log-version audit-policy-file audit-webhook-batch-buffer-size audit-webhook-batch-max-size
-    audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst audit-webhook-batch-throttle-enable audit-webhook-batch-throttle-qps
-    audit-webhook-config-file audit-webhook-initial-backoff audit-webhook-mode audit-webhook-truncate-enabled
-    audit-webhook-truncate-max-batch-size audit-webhook-truncate-max-event-size audit-webhook-version
+    authentication-skip-lookup client-ca-file requestheader-allowed-names requestheader-client-ca-file
+    requestheader-extra-headers-prefix requestheader-group-headers requestheader-uid-headers requestheader-username-headers
+    authorization-always-allow-paths tls-cipher-suites tls-curve-preferences tls-min-version tls-sni-cert-key
+    strict-transport-security-directives audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait
+    audit-log-batch-throttle-burst audit-log-batch-throttle-enable audit-log-batch-throttle-qps audit-log-compress audit-log-format
+    audit-log-maxage audit-log-maxbackup audit-log-maxsize audit-log-mode audit-log-path audit-log-truncate-enabled
+    audit-log-truncate-max-batch-size audit-log-truncate-max-event-size audit-log-version audit-policy-file
+    audit-webhook-batch-buffer-size audit-webhook-batch-max-size audit-webhook-batch-max-wait audit-webhook-batch-throttle-burst
+    audit-webhook-batch-throttle-enable audit-webhook-batch-throttle-qps audit-webhook-config-file audit-webhook-initial-backoff
+    audit-webhook-mode audit-webhook-truncate-enabled audit-webhook-truncate-max-batch-size audit-webhook-truncate-max-event-size
+    audit-webhook-version
 """
 _HARMLESS = """
-    advertise-address cors-allowed-origins emulated-version emulation-forward-compatible external-hostname feature-gates goaway-chance livez-grace-period
-    max-mutating-requests-inflight min-compatibility-version min-request-timeout runtime-config-emulation-forward-compatible
-    shutdown-send-retry-after shutdown-watch-termination-grace-period storage-initialization-timeout disable-http2-serving
-    http2-max-streams-per-connection contention-profiling debug-socket-path enable-priority-and-fairness profiling log-flush-frequency
-    log-json-info-buffer-size log-json-split-stream log-text-info-buffer-size log-text-split-stream vmodule
+    advertise-address cors-allowed-origins emulated-version emulation-forward-compatible external-hostname feature-gates
+    goaway-chance livez-grace-period max-mutating-requests-inflight min-compatibility-version min-request-timeout
+    runtime-config-emulation-forward-compatible shutdown-send-retry-after shutdown-watch-termination-grace-period
+    storage-initialization-timeout disable-http2-serving http2-max-streams-per-connection contention-profiling debug-socket-path
+    enable-priority-and-fairness profiling log-flush-frequency log-json-info-buffer-size log-json-split-stream
+    log-text-info-buffer-size log-text-split-stream vmodule
 """
 
 FLAGS: dict[str, Class] = {

@@ -38,13 +38,17 @@ def run(argv: Sequence[str], environ: Mapping[str, str], start: Callable[[Settin
         return 2
     for warning in warnings:
         print(f"kubeglance serve: warning: {warning}", file=sys.stderr)
-    if start is None:
-        from app.main import serve as start  # noqa: PLC0415 -- wrong settings are told before the server is loaded
     try:
-        return start(settings)
+        return (start or _server())(settings)
     except KubeglanceError as err:
         print(f"kubeglance serve: {err}", file=sys.stderr)
         return 1
+
+
+def _server() -> Callable[[Settings], int]:
+    from app.main import serve  # noqa: PLC0415 -- wrong settings are told before the server is loaded
+
+    return serve
 
 
 def usage() -> str:

@@ -17,13 +17,11 @@ from app.cli.suggest import nearest
 from app.errors import SettingsError
 from app.settings import BROKEN_RULES, Settings, flag_name
 
-_SERVICE_LINK = re.compile(
-    r"KUBEGLANCE_(?:\w+_)?(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
+_NOT_SETTINGS = re.compile(
+    r"KUBEGLANCE_(?:SETTINGS_FILE|TEST_\w+|(?:\w+_)?(?:SERVICE_(?:HOST|PORT(?:_\w+)?)|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?))"
 )
-"""Variables that Kubernetes sets in every pod for a Service named kubeglance (kubelet's envvars: Docker links)."""
-
-_NOT_SETTINGS = re.compile(r"KUBEGLANCE_TEST_\w+")
-"""Variables of the test suite."""
+"""Variables that are no settings: the file's own, those of the test suite, and those that a kubelet sets in every pod for a Service named
+kubeglance (KUBEGLANCE_SERVICE_HOST, KUBEGLANCE_PORT_443_TCP_ADDR and so on, see Kubernetes' docs on service links)."""
 
 
 @dataclass
@@ -61,9 +59,8 @@ def _read_environment(layers: Layers, environ: Mapping[str, str]) -> None:
     for variable, value in sorted(environ.items()):
         if variable in known:
             layers.put(known[variable], value, variable)
-        elif variable.startswith(ENVIRONMENT_PREFIX) and variable != f"{ENVIRONMENT_PREFIX}SETTINGS_FILE":
-            if not (_SERVICE_LINK.fullmatch(variable) or _NOT_SETTINGS.fullmatch(variable)):
-                layers.warnings.append(f"{variable}: no such setting, ignored{nearest(variable, list(known))}")
+        elif variable.startswith(ENVIRONMENT_PREFIX) and not _NOT_SETTINGS.fullmatch(variable):
+            layers.warnings.append(f"{variable}: no such setting, ignored{nearest(variable, list(known))}")
 
 
 def _read_file(layers: Layers, path: Path) -> None:
