@@ -2,21 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
-from msgspec import Struct
+from app.cache.projection import Projected, Subject
 
-from app.kube.records import Labels
+__all__ = ["Cell", "Column", "Kind", "Projected", "Subject"]
 
 Cell = str | int | float | bool | None
-
-
-class Subject(Enum):
-    """What the objects of a kind are about, one object each."""
-
-    NODE = "node"
-    POD = "pod"
 
 
 @dataclass(frozen=True)
@@ -28,20 +20,6 @@ class Column:
     format: str = ""
     description: str = ""
     priority: int = 0
-
-
-class Projected(Struct, frozen=True, gc=False):
-    """An object before it is published.
-
-    `created_ns` becomes metadata.creationTimestamp; `fields` is encoded behind metadata, in its own order and names; `value` is kept
-    for the cells. Equal `labels`, `annotations` and `value` mean an unchanged object.
-    """
-
-    labels: Labels
-    annotations: Labels
-    created_ns: int
-    value: Any
-    fields: Struct
 
 
 @dataclass(frozen=True)

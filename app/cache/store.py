@@ -1,0 +1,157 @@
+"""The store: samples and cluster changes go in, published objects come out. Every entry is one synchronous call and one version step.
+
+What joins a sample with a pod is evaluated again when *either* changes, so there is no order in which news can arrive wrongly.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from app.cache.cluster import NodeChange, Nodes, PodChange, Pods
+from app.cache.projection import Projection, Subject, publish
+from app.cache.samples import NODE, Samples, Series, Source
+from app.cache.usage import NodeUsage, NodeView, PodUsage, PodView, node_usage, pod_usage
+from app.cache.versions import Versions
+from app.kube.records import Key, NodeRecord, PodRecord
+from collectors._base import Batch, CollectError
+
+
+class Store:
+    """Joins what kubelets say with what the cluster is, and publishes it."""
+
+    def __init__(
+        self,
+        *,
+        nodes: Nodes,
+        pods: Pods,
+        samples: Samples,
+        sources: Sequence[Source],
+        projections: Sequence[Projection],
+        versions: Versions,
+    ) -> None:
+        """`sources` are in order of preference. The store listens to `nodes` and `pods` from now on."""
+        self._nodes = nodes
+        self._pods = pods
+        self._samples = samples
+        self._sources = {source.name: source for source in sources}
+        self._projections = projections
+        self._versions = versions
+        self._node_usage: dict[str, NodeUsage] = {}
+        self._pod_usage: dict[Key, PodUsage] = {}
+        self.attempted: set[str] = set()
+        """Nodes of which at least one scrape has ended, well or not."""
+        nodes.listeners.append(self._nodes_changed)
+        pods.listeners.append(self._pods_changed)
+
+    def publish(self, node: str, source: str, batch: Batch) -> bool:
+        """Take one scrape's samples and publish what changes. True once every CPU time of this (node, source) has advanced."""
+        self.expire()
+        self.attempted.add(node)
+        if self._nodes.get(("", node)) is None:
+            return True
+        on_node = self._pods.on_node(node)
+        changed = self._samples.take(node, self._sources[source], batch, on_node.get)
+        self._refresh(node, changed)
+        return self._samples.settled(node, self._sources[source])
+
+    def failed(self, node: str, source: str, _error: CollectError) -> None:
+        """A scrape that failed changes nothing, but what outlived its time goes."""
+        self.expire()
+        self.attempted.add(node)
+        self._refresh(node, self._samples.sweep(node, self._sources[source]))
+
+    def expire(self) -> None:
+        """Publish the end of everything that outlived its time, as one version step."""
+        for node in self._samples.expire():
+            self._refresh(node, {NODE, *self._pods.on_node(node)})
+
+    def _refresh(self, node: str, changed: set[Key]) -> None:
+        """Work the usage of `changed` (pods of `node`, or NODE) out again, and publish."""
+        if not changed:
+            return
+        series = self._series(node)
+        if NODE in changed:
+            self._refresh_node(node, series)
+        on_node = self._pods.on_node(node)
+        records = [record for key in changed if (record := on_node.get(key)) is not None]
+        for record in records:
+            self._refresh_pod(record, series)
+        version = self._versions.next()
+        if NODE in changed:
+            self._project(Subject.NODE, [("", node)], version)
+        self._project(Subject.POD, [record.key for record in records], version)
+
+    def _series(self, node: str) -> list[Series]:
+        return [series for source in self._sources if (series := self._samples.series(node, source)) is not None]
+
+    def _refresh_node(self, node: str, series: Iterable[Series]) -> None:
+        served = self._node_usage.get(node)
+        usage = node_usage(series, not_before=served.time if served is not None else 0)
+        if usage is None:
+            self._node_usage.pop(node, None)
+        else:
+            self._node_usage[node] = usage
+
+    def _refresh_pod(self, record: PodRecord, series: Iterable[Series]) -> None:
+        served = self._pod_usage.get(record.key)
+        usage = pod_usage(record, series, not_before=served.time if served is not None else 0)
+        if usage is None:
+            self._pod_usage.pop(record.key, None)
+        else:
+            self._pod_usage[record.key] = usage
+
+    def _nodes_changed(self, changes: Sequence[NodeChange]) -> None:
+        """Deleted and re-created nodes lose their values, and their pods', at once."""
+        lost: list[Key] = []
+        for old, new in changes:
+            if old is not None and (new is None or new.uid != old.uid):
+                self._samples.forget_node(old.name, self._sources.values())
+                self._node_usage.pop(old.name, None)
+                if new is None:
+                    self.attempted.discard(old.name)
+                for key in self._pods.on_node(old.name):
+                    self._pod_usage.pop(key, None)
+                    lost.append(key)
+        version = self._versions.next()
+        self._project(Subject.NODE, [_key(old, new) for old, new in changes], version)
+        self._project(Subject.POD, lost, version)
+
+    def _pods_changed(self, changes: Sequence[PodChange]) -> None:
+        """Deleted, moved and re-created pods lose their values at once; others are evaluated against the samples that are known."""
+        for old, new in changes:
+            if old is not None and (new is None or new.uid != old.uid or new.node != old.node):
+                self._samples.forget_pod(old.node, old.key, self._sources.values())
+                self._pod_usage.pop(old.key, None)
+            if new is not None and new.node:
+                self._refresh_pod(new, self._series(new.node))
+        self._project(Subject.POD, [_key(old, new) for old, new in changes], self._versions.next())
+
+    def _project(self, subject: Subject, keys: Iterable[Key], version: int) -> None:
+        """Make the objects of `keys` anew in every kind about `subject`; unchanged ones keep their version."""
+        views = [(key, self._view(subject, key)) for key in keys]
+        for about, project, collection in self._projections:
+            if about is not subject:
+                continue
+            items, gone = [], []
+            for key, view in views:
+                old = collection.get(key)
+                projected = project(view) if view is not None else None
+                if projected is None:
+                    if old is not None:
+                        gone.append(key)
+                elif old is None or old.value != projected.value or old.labels != projected.labels:
+                    items.append(publish(key, projected, version))
+            if items or gone:
+                collection.replace(items, gone, version)
+
+    def _view(self, subject: Subject, key: Key) -> NodeView | PodView | None:
+        if subject is Subject.NODE:
+            node = self._nodes.get(key)
+            return NodeView(record=node, usage=self._node_usage.get(key[1])) if node is not None else None
+        pod = self._pods.get(key)
+        return PodView(record=pod, usage=self._pod_usage.get(key)) if pod is not None else None
+
+
+def _key(old: NodeRecord | PodRecord | None, new: NodeRecord | PodRecord | None) -> Key:
+    record = new if new is not None else old
+    if record is None:
+        raise ValueError("a change has a record before or after it")
+    return record.key

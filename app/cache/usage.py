@@ -1,0 +1,107 @@
+"""The usage of a pod or a node, chosen from what the sources know. Pure.
+
+One value is made of one source: all containers of a pod from the first source, in order of preference, that has every running one.
+A pod is whole or it is not there.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from app.cache.rates import Usage
+from app.cache.samples import NODE, Series
+from app.kube.records import ContainerRecord, NodeRecord, PodRecord
+
+INSTANCE_SLACK = 2 * 10**9
+"""Kubelet and pod status tell a container's start with different precision: up to this much apart (ns) it is the same one."""
+
+
+class ContainerUsage(Struct, frozen=True, gc=False):
+    """One container: CPU in nanocores, memory in bytes."""
+
+    name: str
+    cpu: int
+    memory: int
+
+
+class PodUsage(Struct, frozen=True, gc=False):
+    """A whole pod. `time` (Unix ns) and `window` (ns) are those of the container measured earliest; `source` is the source's name."""
+
+    containers: tuple[ContainerUsage, ...]
+    time: int
+    window: int
+    source: str
+
+
+class NodeUsage(Struct, frozen=True, gc=False):
+    """A node: CPU in nanocores, memory in bytes, over the `window` ns that ended at `time` (Unix ns)."""
+
+    cpu: int
+    memory: int
+    time: int
+    window: int
+    source: str
+
+
+class PodView(Struct, frozen=True, gc=False):
+    """What a kind is given of a pod."""
+
+    record: PodRecord
+    usage: PodUsage | None
+
+
+class NodeView(Struct, frozen=True, gc=False):
+    """What a kind is given of a node."""
+
+    record: NodeRecord
+    usage: NodeUsage | None
+
+
+def pod_usage(pod: PodRecord, sources: Iterable[Series], not_before: int = 0) -> PodUsage | None:
+    """The pod's usage, from the first of `sources` that has all running containers and is not older than `not_before` (Unix ns).
+
+    None where there is no such source, no container runs, or the pod is not in phase Running.
+    """
+    if pod.phase != "Running":
+        return None
+    running = [container for container in pod.containers if container.running]
+    if not running:
+        return None
+    for series in sources:
+        usages = _of_containers(pod, running, series)
+        if usages is None:
+            continue
+        earliest = min(usages, key=lambda usage: usage.time)
+        if earliest.time >= not_before:
+            containers = tuple(
+                ContainerUsage(name=container.name, cpu=usage.cpu, memory=usage.memory)
+                for container, usage in zip(running, usages, strict=True)
+            )
+            return PodUsage(containers=containers, time=earliest.time, window=earliest.window, source=series.source.name)
+    return None
+
+
+def node_usage(sources: Iterable[Series], not_before: int = 0) -> NodeUsage | None:
+    """The node's usage, from the first source that has it. A node never uses nothing: a 0 is a failure to measure, and is not served."""
+    for series in sources:
+        track = series.track(NODE, "")
+        usage = track.step.usage if track is not None else None
+        if usage is not None and usage.cpu > 0 and usage.memory > 0 and usage.time >= not_before:
+            return NodeUsage(cpu=usage.cpu, memory=usage.memory, time=usage.time, window=usage.window, source=series.source.name)
+    return None
+
+
+def _of_containers(pod: PodRecord, running: list[ContainerRecord], series: Series) -> list[Usage] | None:
+    usages = []
+    for container in running:
+        track = series.track(pod.key, container.name)
+        if track is None or track.step.usage is None or not _same_instance(container, track.step.sample.started):
+            return None
+        usages.append(track.step.usage)
+    return usages
+
+
+def _same_instance(container: ContainerRecord, started: int | None) -> bool:
+    """Whether a sample is of the instance that runs. One that started earlier is a leftover; one that started later is news that the pod's
+    status has yet to tell."""
+    return started is None or container.started_ns is None or started >= container.started_ns - INSTANCE_SLACK

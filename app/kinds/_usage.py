@@ -1,0 +1,43 @@
+"""What the kinds of metrics.k8s.io share: the usage of a node or a container, its columns and its schema."""
+
+from msgspec import Struct
+
+from app.kinds._base import Column
+from app.kube.records import Labels
+
+SOURCE_ANNOTATION = "kubeglance.io/source"
+_SUMMARY: Labels = ((SOURCE_ANNOTATION, "summary"),)
+
+VERSION_PRIORITIES = {"v1": 200, "v1beta1": 100}
+"""v1 (KEP-5207, Kubernetes 1.37) goes first where both are registered; 100 is metrics-server's own for v1beta1."""
+
+
+class Usage(Struct, frozen=True, gc=False):
+    """A ResourceList with quantities, in the order in which Go prints a map."""
+
+    cpu: str
+    memory: str
+
+
+USAGE_COLUMNS = (
+    Column("Name", format="name", description="Name of the node or pod."),
+    Column("cpu", format="quantity", description="CPU in cores, averaged over the window."),
+    Column("memory", format="quantity", description="Working set in bytes at the end of the window."),
+    Column("Window", format="duration", description="The time over which CPU was measured."),
+)
+
+WINDOW_SCHEMA = {
+    "timestamp": {"type": "string", "format": "date-time", "description": "When the kubelet measured: the end of the window."},
+    "window": {"type": "string", "description": "The time over which CPU was averaged, as a Go duration."},
+}
+
+USAGE_SCHEMA = {
+    "type": "object",
+    "description": "Quantities by resource: cpu in cores, memory (working set) in bytes.",
+    "additionalProperties": {"type": "string", "description": "A quantity, such as 250m or 64Mi."},
+}
+
+
+def source_annotation(source: str) -> Labels:
+    """Tells where a value comes from when it is not the light endpoint: the summary's rate is the kubelet's own."""
+    return _SUMMARY if source == "kubelet_summary" else ()

@@ -1,0 +1,60 @@
+"""NodeMetrics of metrics.k8s.io: what each node uses. Shape: k8s.io/metrics pkg/apis/metrics."""
+
+from msgspec import Struct
+
+from app.cache.usage import NodeUsage, NodeView
+from app.duration import format_duration
+from app.kinds._base import Cell, Kind, Projected, Subject
+from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, source_annotation
+from app.wire.quantity import format_bytes, format_cpu
+from app.wire.timestamps import format_time
+
+
+class _Fields(Struct, frozen=True, gc=False):
+    timestamp: str
+    window: str
+    usage: Usage
+
+
+def project(view: NodeView) -> Projected | None:
+    """The object of a node; None while it has no usage."""
+    usage = view.usage
+    if usage is None:
+        return None
+    return Projected(
+        labels=view.record.labels,
+        annotations=source_annotation(usage.source),
+        created=usage.time,
+        value=usage,
+        fields=_Fields(
+            timestamp=format_time(usage.time),
+            window=format_duration(usage.window),
+            usage=Usage(cpu=format_cpu(usage.cpu), memory=format_bytes(usage.memory)),
+        ),
+    )
+
+
+def cells(name: str, usage: NodeUsage) -> tuple[Cell, ...]:
+    """One cell a column."""
+    return (name, format_cpu(usage.cpu), format_bytes(usage.memory), format_duration(usage.window))
+
+
+KIND = Kind(
+    group="metrics.k8s.io",
+    versions=("v1", "v1beta1"),
+    kind="NodeMetrics",
+    resource="nodes",
+    singular="",
+    namespaced=False,
+    about="nodemetrics",
+    subject=Subject.NODE,
+    columns=USAGE_COLUMNS,
+    schema={
+        "description": "What a node uses, as its kubelet measured it.",
+        "required": ["timestamp", "window", "usage"],
+        "properties": {**WINDOW_SCHEMA, "usage": USAGE_SCHEMA},
+    },
+    project=project,
+    cells=cells,
+    version_priorities=VERSION_PRIORITIES,
+)

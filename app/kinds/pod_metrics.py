@@ -1,0 +1,84 @@
+"""PodMetrics of metrics.k8s.io: what each container of a pod uses. Shape: k8s.io/metrics pkg/apis/metrics."""
+
+from msgspec import Struct
+
+from app.cache.usage import PodUsage, PodView
+from app.duration import format_duration
+from app.kinds._base import Cell, Kind, Projected, Subject
+from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, source_annotation
+from app.wire.quantity import format_bytes, format_cpu
+from app.wire.timestamps import format_time
+
+
+class _Container(Struct, frozen=True, gc=False):
+    name: str
+    usage: Usage
+
+
+class _Fields(Struct, frozen=True, gc=False):
+    timestamp: str
+    window: str
+    containers: list[_Container]
+
+
+def project(view: PodView) -> Projected | None:
+    """The object of a pod; None while the usage of some running container is not known: a pod is whole or it is not there."""
+    usage = view.usage
+    if usage is None:
+        return None
+    return Projected(
+        labels=view.record.labels,
+        annotations=source_annotation(usage.source),
+        created=usage.time,
+        value=usage,
+        fields=_Fields(
+            timestamp=format_time(usage.time),
+            window=format_duration(usage.window),
+            containers=[
+                _Container(name=container.name, usage=Usage(cpu=format_cpu(container.cpu), memory=format_bytes(container.memory)))
+                for container in usage.containers
+            ],
+        ),
+    )
+
+
+def cells(name: str, usage: PodUsage) -> tuple[Cell, ...]:
+    """One cell a column; CPU and memory are the sums of the containers."""
+    cpu = sum(container.cpu for container in usage.containers)
+    memory = sum(container.memory for container in usage.containers)
+    return (name, format_cpu(cpu), format_bytes(memory), format_duration(usage.window))
+
+
+KIND = Kind(
+    group="metrics.k8s.io",
+    versions=("v1", "v1beta1"),
+    kind="PodMetrics",
+    resource="pods",
+    singular="",
+    namespaced=True,
+    about="podmetrics",
+    subject=Subject.POD,
+    columns=USAGE_COLUMNS,
+    schema={
+        "description": "What the containers of a pod use, as the kubelet measured it.",
+        "required": ["timestamp", "window", "containers"],
+        "properties": {
+            **WINDOW_SCHEMA,
+            "containers": {
+                "type": "array",
+                "description": "The pod's running containers.",
+                "items": {
+                    "type": "object",
+                    "required": ["name", "usage"],
+                    "properties": {
+                        "name": {"type": "string", "description": "Name of the container in the pod's spec."},
+                        "usage": USAGE_SCHEMA,
+                    },
+                },
+            },
+        },
+    },
+    project=project,
+    cells=cells,
+    version_priorities=VERSION_PRIORITIES,
+)

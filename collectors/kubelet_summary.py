@@ -1,0 +1,177 @@
+"""The kubelet's full endpoint, /stats/summary: a rate that the kubelet measured itself, and a stand-in for the light endpoint.
+
+Its shape: k8s.io/kubelet pkg/apis/stats/v1alpha1. Times are whole seconds; nearly every field is optional; counters are uint64, and
+a subtraction that went below zero inside the kubelet shows as a huge value.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TypeVar
+
+import httpx
+import msgspec
+from msgspec import Raw, Struct
+
+from collectors._base import Batch, Cause, CollectError, PodSamples, Sample, Target
+from collectors._transport import fetch
+
+BODY_LIMIT = 32 * 1024 * 1024
+_WRAPPED = 2**63
+"""A counter at or above this is a negative number that wrapped around: unknown."""
+
+
+class _Cpu(Struct, gc=False, rename="camel"):
+    time: datetime | None = None
+    usage_nano_cores: int | None = None
+    usage_core_nano_seconds: int | None = None
+
+
+class _Memory(Struct, gc=False, rename="camel"):
+    time: datetime | None = None
+    working_set_bytes: int | None = None
+
+
+class _Container(Struct, gc=False, rename="camel"):
+    name: str
+    start_time: datetime | None = None
+    cpu: _Cpu | None = None
+    memory: _Memory | None = None
+
+
+class _PodRef(Struct, gc=False):
+    name: str
+    namespace: str
+    uid: str = ""
+
+
+class _Pod(Struct, gc=False, rename="camel"):
+    pod_ref: _PodRef
+    containers: list[_Container] | None = None
+
+
+class _Node(Struct, gc=False, rename="camel"):
+    cpu: _Cpu | None = None
+    memory: _Memory | None = None
+    system_containers: list[_Container] | None = None
+
+
+class _Summary(Struct, gc=False):
+    node: _Node | None = None
+    pods: list[_Pod] | None = None
+
+
+class _LooseSummary(Struct, gc=False):
+    """The same document, with every part left undecoded, for bodies in which some part is not as it should be."""
+
+    node: Raw = Raw(b"null")
+    pods: list[Raw] | None = None
+
+
+class _LoosePod(Struct, gc=False, rename="camel"):
+    pod_ref: _PodRef
+    containers: list[Raw] | None = None
+
+
+class KubeletSummary:
+    """Collector of /stats/summary, in its short form."""
+
+    name = "kubelet_summary"
+    interval = 30.0
+    path = "/stats/summary?only_cpu_and_memory=true"
+
+    async def collect(self, target: Target, client: httpx.AsyncClient, *, received: float) -> Batch:
+        """Scrape once; see Collector.collect."""
+        body = await fetch(client, target, self.path, limit=BODY_LIMIT)
+        return parse(body, received=received)
+
+
+_DECODER = msgspec.json.Decoder(_Summary)
+
+
+def parse(body: bytes, *, received: float) -> Batch:
+    """A Batch from the JSON of /stats/summary. `received` (Unix seconds) stamps stats that carry no time.
+
+    A part that cannot be decoded costs itself and is counted. Raises CollectError if the body is not a summary or holds nothing.
+    """
+    dropped = 0
+    try:
+        summary = _DECODER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        summary, dropped = _decode_loosely(body)
+    now = int(received) * 10**9
+    node = _sample("", None, summary.node.cpu, summary.node.memory, now) if summary.node else None
+    pods = {
+        (pod.pod_ref.namespace, pod.pod_ref.name): PodSamples(uid=pod.pod_ref.uid, containers=tuple(_containers(pod.containers or (), now)))
+        for pod in _newest_last(summary.pods or ())
+    }
+    if node is None and not pods:
+        raise CollectError(Cause.PAYLOAD, f"no usable entry in {len(body)} bytes", "does a kubelet listen on that port?")
+    system = summary.node.system_containers if summary.node else None
+    agent = next((_ns(container.start_time) for container in system or () if container.name == "kubelet"), None)
+    return Batch(node=node, pods=pods, dropped=dropped, agent_started=agent)
+
+
+def _newest_last(pods: Iterable[_Pod]) -> list[_Pod]:
+    """Pods ordered so that of two with the same name (one is a leftover) the one with the newest container wins."""
+    return sorted(pods, key=lambda pod: max((_ns(container.start_time) or 0 for container in pod.containers or ()), default=0))
+
+
+def _containers(containers: Iterable[_Container], now: int) -> Iterable[Sample]:
+    for container in containers:
+        sample = _sample(container.name, _ns(container.start_time), container.cpu, container.memory, now)
+        if container.name and sample is not None:
+            yield sample
+
+
+def _sample(name: str, started: int | None, cpu: _Cpu | None, memory: _Memory | None, now: int) -> Sample | None:
+    if cpu is None and memory is None:
+        return None
+    return Sample(
+        name=name,
+        cpu=_count(cpu.usage_core_nano_seconds) if cpu else None,
+        cpu_time=(_ns(cpu.time) or now) if cpu else 0,
+        memory=_count(memory.working_set_bytes) if memory else None,
+        memory_time=(_ns(memory.time) or now) if memory else 0,
+        started=started,
+        cpu_rate=_count(cpu.usage_nano_cores) if cpu else None,
+    )
+
+
+def _count(value: int | None) -> int | None:
+    return value if value is not None and 0 <= value < _WRAPPED else None
+
+
+def _ns(time: datetime | None) -> int | None:
+    """Unix ns of whole seconds; None for no time, and for Go's zero time or any before 1970."""
+    if time is None or (seconds := int(time.timestamp())) <= 0:
+        return None
+    return seconds * 10**9
+
+
+Part = TypeVar("Part")
+
+
+def _decode_loosely(body: bytes) -> tuple[_Summary, int]:
+    """The summary without the parts that do not decode, and how many those were."""
+    try:
+        loose = msgspec.json.decode(body, type=_LooseSummary)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CollectError(Cause.PAYLOAD, f"not a summary: {error}", "does a kubelet listen on that port?") from error
+    dropped = 0
+
+    def decode(raw: Raw, kind: type[Part]) -> Part | None:
+        nonlocal dropped
+        try:
+            return msgspec.json.decode(raw, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            dropped += 1
+            return None
+
+    pods = []
+    for raw_pod in loose.pods or ():
+        pod = decode(raw_pod, _LoosePod)
+        if pod is not None:
+            containers = [decode(raw, _Container) for raw in pod.containers or ()]
+            pods.append(_Pod(pod.pod_ref, [container for container in containers if container is not None]))
+    node = None if bytes(loose.node) == b"null" else decode(loose.node, _Node)
+    return _Summary(node=node, pods=pods), dropped
