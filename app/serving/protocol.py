@@ -1,0 +1,139 @@
+"""uvicorn's httptools protocol with what an API server on the open network needs: the caller's certificate, limits, clean refusals."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from app.auth.identity import PEER_KEY
+from app.serving.peer import NO_PEER, ConnectionPeer, read_peer
+from app.serving.refusal import status_body
+from app.serving.state import ServingState
+
+MAX_HEADER_BYTES = 64 * 1024
+"""Request line and headers together; more gets 431."""
+
+HEADER_SECONDS = 10.0
+"""Time for a request's headers, from its first byte, and from the handshake to the first headers; then the connection is closed."""
+
+_BAD_REQUEST = (400, "BadRequest", "the request is not valid HTTP/1.1")
+_TOO_LARGE = (431, "RequestHeaderFieldsTooLarge", f"the request line and headers are larger than {MAX_HEADER_BYTES} bytes")
+_UPGRADE = (400, "BadRequest", "kubeglance upgrades no connections: send the request without Connection: Upgrade")
+
+
+class _Refused(Exception):
+    """Ends the parser's work; raised inside its callbacks."""
+
+
+class KubeglanceProtocol(HttpToolsProtocol):
+    """One connection. What it overrides: begin and end of a connection, begin of a message, headers, and the 400 answer."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._peer: ConnectionPeer = NO_PEER
+        self._refusal = _BAD_REQUEST
+        self._reading_headers = False
+        self._header_bytes = 0
+        self._unparsed_bytes = 0
+        self._header_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Read the certificate once: it is the connection's, and so the same for all its requests."""
+        super().connection_made(transport)
+        self._peer = read_peer(transport.get_extra_info("ssl_object"))
+        self._start_header_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_header_timer()
+        self._unset_keepalive_if_required()  # uvicorn leaves it running after an error
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        if self._reading_headers:
+            # A header without end reaches no callback: count what went into the parser.
+            self._unparsed_bytes += len(data)
+            if self._unparsed_bytes > 2 * MAX_HEADER_BYTES:
+                self._refusal = _TOO_LARGE
+                self.send_400_response("")
+                return
+        super().data_received(data)
+        if self._reading_headers and self._header_timer is None and not self.transport.is_closing():
+            self._start_header_timer()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope[PEER_KEY] = self._peer  # type: ignore[typeddict-unknown-key]  # ASGI servers may add keys
+        self._reading_headers = True
+        self._header_bytes = 0
+        self._unparsed_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + 4)
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Refuse upgrades before the app sees them: a half-done upgrade once gave away an apiserver's connection (CVE-2018-1002105)."""
+        self._reading_headers = False
+        self._stop_header_timer()
+        if self.parser.should_upgrade() or self._asks_for_upgrade():
+            self._refusal = _UPGRADE
+            raise _Refused
+        super().on_headers_complete()
+        if isinstance(self.server_state, ServingState) and self.server_state.draining:
+            self.cycle.keep_alive = False
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002  uvicorn's text, a Status stands for it
+        """Refuse what the parser could not take, and close. Nothing is written into the middle of an answer under way."""
+        self._stop_header_timer()
+        self._unset_keepalive_if_required()
+        self.pipeline.clear()
+        if self.transport.is_closing():
+            return
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
+            self.transport.close()
+            return
+        code, reason, message = self._refusal
+        body = status_body(code, reason, message)
+        head = [STATUS_LINE[code]]
+        head += [b"%b: %b\r\n" % header for header in self.server_state.default_headers]
+        head.append(b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body))
+        self.transport.write(b"".join((*head, body)))
+        self.transport.close()
+
+    def shutdown(self) -> None:
+        """Closing: an answer under way, or queued behind one, is finished first."""
+        self._stop_header_timer()
+        super().shutdown()
+
+    def _asks_for_upgrade(self) -> bool:
+        return any(
+            name == b"connection" and b"upgrade" in (token.strip().lower() for token in value.split(b",")) for name, value in self.headers
+        )
+
+    def _count(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > MAX_HEADER_BYTES and self._reading_headers:
+            self._refusal = _TOO_LARGE
+            raise _Refused
+
+    def _start_header_timer(self) -> None:
+        self._header_timer = self.loop.call_later(HEADER_SECONDS, self._headers_late)
+
+    def _stop_header_timer(self) -> None:
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+
+    def _headers_late(self) -> None:
+        self._header_timer = None
+        if not self.transport.is_closing():
+            self.transport.close()
