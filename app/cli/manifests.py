@@ -1,0 +1,135 @@
+"""`kubeglance manifests`: the objects that install kubeglance, as YAML for `kubectl apply -f -` or as files for kustomize."""
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from app import __version__
+from app.cli.arguments import Parser
+from app.cli.flags import parse
+from app.cli.objects import Manifest, Options, install
+from app.cli.sources import load
+from app.errors import KubeglanceError, SettingsError
+from app.kinds._base import Kind
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # RFC 1123 label
+_HEAD = "# Made by `kubeglance manifests`. To change it, change app/cli/objects.py and run `make manifests`, or patch it in an overlay.\n"
+
+
+class ManifestError(KubeglanceError):
+    """The manifests cannot be made as asked. The message says what to change."""
+
+
+def run(argv: Sequence[str], kinds: Sequence[Kind] | None = None) -> int:
+    """Print the objects, or write them with --dir; the answer is the exit code."""
+    parser = _parser()
+    try:
+        arguments = parser.parse_args(argv)
+        _check(parser, arguments)
+    except SystemExit as end:
+        return int(end.code or 0)
+    try:
+        options = _options(arguments)
+        groups = install(options, _known_kinds() if kinds is None else kinds)
+        if arguments.dir is None:
+            print(to_yaml([item for group in groups.values() for item in group]), end="")
+        else:
+            write_base(arguments.dir, groups)
+    except KubeglanceError as err:
+        print(f"kubeglance manifests: {err}", file=sys.stderr)
+        return 1
+    if options.ca is None:
+        print(
+            "kubeglance manifests: note: without --ca-file the APIServices have no caBundle, and kube-apiserver will not trust the "
+            "server until cert-manager or you put one in",
+            file=sys.stderr,
+        )
+    return 0
+
+
+def to_yaml(objects: Sequence[Manifest]) -> str:
+    """YAML documents, keys in the order in which people write them."""
+    return "".join(f"---\n{yaml.safe_dump(item, sort_keys=False, width=140)}" for item in objects)
+
+
+def base_files(groups: Mapping[str, Sequence[Manifest]]) -> dict[str, str]:
+    """File names and texts of a kustomize base."""
+    files = {f"{name}.yaml": _HEAD + to_yaml(objects) for name, objects in groups.items()}
+    kustomization = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": sorted(files)}
+    return {**files, "kustomization.yaml": _HEAD + yaml.safe_dump(kustomization, sort_keys=False)}
+
+
+def write_base(folder: Path, groups: Mapping[str, Sequence[Manifest]]) -> None:
+    """Write a kustomize base. Raises ManifestError where the folder cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in base_files(groups).items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as err:
+        raise ManifestError(f"cannot write {err.filename}: {err.strerror}") from err
+
+
+def _known_kinds() -> tuple[Kind, ...]:
+    from app import kinds  # noqa: PLC0415 -- so that tests can give kinds of their own without loading these
+
+    return kinds.load()
+
+
+def _parser() -> Parser:
+    parser = Parser("manifests", "Print the Kubernetes objects that install kubeglance.")
+    parser.add_argument("--namespace", default="kube-system", help="namespace of all that has one")
+    parser.add_argument("--service", default="kubeglance", help="name of the Service, the Deployment and the ServiceAccount")
+    parser.add_argument("--image", default=f"kubeglance:{__version__}", help="container image")
+    parser.add_argument("--replicas", type=int, default=2, help="replicas of the Deployment")
+    parser.add_argument("--ca-file", type=Path, help="PEM certificates for the APIServices' caBundle (ca.crt of kubeglance certs)")
+    parser.add_argument("--cert-secret", default="", help="Secret of type kubernetes.io/tls to serve with (default: SERVICE-tls)")
+    parser.add_argument(
+        "--arg", action="append", default=[], metavar="FLAG", help="a flag for kubeglance serve, repeatable: --arg=--kubelet-insecure-tls"
+    )
+    parser.add_argument("--dir", type=Path, help="write a kustomize base into this folder instead of printing")
+    return parser
+
+
+def _check(parser: Parser, arguments: argparse.Namespace) -> None:
+    arguments.cert_secret = arguments.cert_secret or f"{arguments.service}-tls"
+    for flag in ("namespace", "service", "cert_secret"):
+        value = getattr(arguments, flag)
+        if not _NAME.fullmatch(value):
+            parser.error(f"--{flag.replace('_', '-')}={value}: is not a Kubernetes name (lower-case letters, digits and dashes)")
+    if not arguments.image or any(char.isspace() for char in arguments.image):
+        parser.error(f"--image={arguments.image}: is not an image reference")
+    try:
+        load(parse(arguments.arg), {})
+    except SettingsError as err:
+        parser.error(f"--arg: {'; '.join(err.faults)}")
+    if arguments.replicas < 0:
+        parser.error(f"--replicas={arguments.replicas}: must not be negative")
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    return Options(
+        image=arguments.image,
+        namespace=arguments.namespace,
+        service=arguments.service,
+        replicas=arguments.replicas,
+        cert_secret=arguments.cert_secret,
+        ca=None if arguments.ca_file is None else _read_bundle(arguments.ca_file),
+        arguments=tuple(arguments.arg),
+    )
+
+
+def _read_bundle(path: Path) -> bytes:
+    """The certificates of a PEM file and nothing else of it: a key in the same file must not end in an APIService."""
+    try:
+        certificates = x509.load_pem_x509_certificates(path.read_bytes())
+    except OSError as err:
+        raise ManifestError(f"--ca-file: cannot read {path}: {err.strerror}") from err
+    except ValueError as err:
+        raise ManifestError(f"--ca-file: {path} has no PEM certificate; give it ca.crt of `kubeglance certs`") from err
+    return b"".join(certificate.public_bytes(Encoding.PEM) for certificate in certificates)
