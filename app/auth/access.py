@@ -17,6 +17,7 @@ from app.auth.reviews import CACHE_SIZE, REVIEW_TTL, ReviewClient, Sleep, review
 from app.auth.single_flight import SingleFlight
 from app.clock import Clock
 from app.errors import KubeError, Problem
+from app.wire.status import qualified, quote
 
 PATH = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
@@ -160,31 +161,25 @@ def forbidden(user: User, attributes: Attributes, reason: str = "") -> Problem:
     message = _sentence(user, attributes)
     if reason:
         message = f"{message}: {reason}"
-    qualified = f"{attributes.resource}.{attributes.group}" if attributes.group else attributes.resource
+    what = qualified(attributes.group, attributes.resource)
     if not attributes.resource:
         message = f"forbidden: {message}"
     elif attributes.name:
-        message = f"{qualified} {quoted(attributes.name)} is forbidden: {message}"
+        message = f"{what} {quote(attributes.name)} is forbidden: {message}"
     else:
-        message = f"{qualified} is forbidden: {message}"
+        message = f"{what} is forbidden: {message}"
     fields = {"name": attributes.name, "group": attributes.group, "kind": attributes.resource}
     details: dict[str, object] = {key: value for key, value in fields.items() if value}
     return Problem(403, "Forbidden", message, details=details, headers=(("X-Content-Type-Options", "nosniff"),))
 
 
 def _sentence(user: User, attributes: Attributes) -> str:
-    who = f"User {quoted(user.name)} cannot {attributes.verb}"
+    who = f"User {quote(user.name)} cannot {attributes.verb}"
     if not attributes.resource:
-        return f"{who} path {quoted(attributes.path)}"
+        return f"{who} path {quote(attributes.path)}"
     resource = f"{attributes.resource}/{attributes.subresource}" if attributes.subresource else attributes.resource
-    where = f"in the namespace {quoted(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
-    return f"{who} resource {quoted(resource)} in API group {quoted(attributes.group)} {where}"
-
-
-def quoted(text: str) -> str:
-    """A name in double quotes, with what could end or hide it escaped."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in escaped) + '"'
+    where = f"in the namespace {quote(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
+    return f"{who} resource {quote(resource)} in API group {quote(attributes.group)} {where}"
 
 
 def _no_verdict(user: User, attributes: Attributes) -> Problem:

@@ -1,13 +1,13 @@
 """Keeps the trust bundle in step with ConfigMap kube-system/extension-apiserver-authentication. app/kube/reflector.py watches it."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence, Set
 
 import structlog
 from cryptography import x509
 
 from app.auth.trust import REQUESTHEADER_CA, USERNAME_HEADERS, Trust, TrustBundle, TrustDataError, parse_bundle
 from app.errors import KubeError
+from app.kube.decode import ConfigMapRecord
 from app.kube.records import Key
 
 NAMESPACE = "kube-system"
@@ -18,16 +18,6 @@ SHOW = f"kubectl -n {NAMESPACE} get configmap {NAME} -o yaml"
 _log = structlog.get_logger(__name__)
 
 
-class ConfigMapRecord(Protocol):
-    """A ConfigMap as the reflector hands it on."""
-
-    @property
-    def key(self) -> Key: ...
-
-    @property
-    def data(self) -> Mapping[str, str]: ...
-
-
 class ExtensionAuthentication:
     """A reflector's sink. A ConfigMap that cannot be read, or that goes away, leaves the last good bundle in force."""
 
@@ -36,8 +26,8 @@ class ExtensionAuthentication:
         self._present = False
         self._warned = ""
 
-    def keys(self) -> Collection[Key]:
-        return ((NAMESPACE, NAME),) if self._present else ()
+    def keys(self) -> Set[Key]:
+        return {(NAMESPACE, NAME)} if self._present else frozenset()
 
     def apply(self, upserts: Sequence[ConfigMapRecord], deletes: Sequence[Key]) -> None:
         """Take what the reflector saw. Other ConfigMaps than ours are ignored."""

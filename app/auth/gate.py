@@ -6,7 +6,7 @@ wins, wrong credentials give 401, no credentials at all make the caller system:a
 
 from msgspec.structs import replace
 
-from app.auth.access import AccessReviewer, quoted
+from app.auth.access import AccessReviewer
 from app.auth.certificate import ChainReader, certificate_user
 from app.auth.identity import ANONYMOUS, AUTHENTICATED, PEER_KEY, UNAUTHENTICATED, Attributes, Peer, Scope, User
 from app.auth.request_header import Headers, front_proxy_user
@@ -14,6 +14,7 @@ from app.auth.token import TokenAuthenticator, bearer_token
 from app.auth.trust import Anchored, Trust, TrustBundle
 from app.clock import Clock
 from app.errors import Problem
+from app.wire.status import quote
 
 OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
 """Served to anyone. The paths below them are not."""
@@ -105,7 +106,7 @@ def _without_credentials(headers: Headers, bundle: TrustBundle, user: User) -> l
             raise Problem(
                 403,
                 "Forbidden",
-                f"forbidden: User {quoted(user.name)} cannot impersonate here: send requests with Impersonate-* headers to kube-apiserver",
+                f"forbidden: User {quote(user.name)} cannot impersonate here: send requests with Impersonate-* headers to kube-apiserver",
                 details={},
                 headers=(("X-Content-Type-Options", "nosniff"),),
             )

@@ -6,7 +6,8 @@ FastAPI's routing costs several times what a cached answer costs, so get and lis
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from app.serving.refusal import status_body
+from app.errors import Problem
+from app.wire.status import encode_status
 
 Message = MutableMapping[str, Any]
 ASGIApp = Callable[[MutableMapping[str, Any], Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
@@ -14,7 +15,9 @@ ASGIApp = Callable[[MutableMapping[str, Any], Callable[[], Awaitable[Message]], 
 RETRY_AFTER = 1
 """Seconds a refused client is told to wait, as kube-apiserver's max-in-flight filter does."""
 
-_REFUSAL = status_body(429, "TooManyRequests", "Too many requests, please try again later.", {"retryAfterSeconds": RETRY_AFTER})
+_REFUSAL = encode_status(
+    Problem(429, "TooManyRequests", "Too many requests, please try again later.", details={"retryAfterSeconds": RETRY_AFTER})
+)
 _REFUSAL_HEADERS = [
     (b"content-type", b"application/json"),
     (b"content-length", b"%d" % len(_REFUSAL)),

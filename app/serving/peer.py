@@ -33,4 +33,4 @@ def _verified_chain(ssl_object: ssl.SSLObject) -> tuple[bytes, ...]:
     if sys.version_info >= (3, 13):
         return tuple(ssl_object.get_verified_chain())
     chain = ssl_object._sslobj.get_verified_chain()  # type: ignore[attr-defined]  # noqa: SLF001  public from Python 3.13 on
-    return tuple(certificate.public_bytes(_ssl.ENCODING_DER) for certificate in chain or ())  # type: ignore[attr-defined]  # not in typeshed
+    return tuple(certificate.public_bytes(_ssl.ENCODING_DER) for certificate in chain or ())

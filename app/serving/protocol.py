@@ -3,22 +3,27 @@
 import asyncio
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from app.auth.identity import PEER_KEY
+from app.errors import Problem
 from app.serving.peer import NO_PEER, ConnectionPeer, read_peer
-from app.serving.refusal import status_body
 from app.serving.state import ServingState
+from app.wire.status import encode_status
 
 MAX_HEADER_BYTES = 64 * 1024
 """Request line and headers together; more gets 431."""
 
+MAX_BODY_BYTES = 3 * 1024 * 1024
+"""Body of a request, as with kube-apiserver; nothing here reads one. More gets 413."""
+
 HEADER_SECONDS = 10.0
 """Time for a request's headers, from its first byte, and from the handshake to the first headers; then the connection is closed."""
 
-_BAD_REQUEST = (400, "BadRequest", "the request is not valid HTTP/1.1")
-_TOO_LARGE = (431, "RequestHeaderFieldsTooLarge", f"the request line and headers are larger than {MAX_HEADER_BYTES} bytes")
-_UPGRADE = (400, "BadRequest", "kubeglance upgrades no connections: send the request without Connection: Upgrade")
+_BAD_REQUEST = Problem(400, "BadRequest", "the request is not valid HTTP/1.1")
+_TOO_LARGE = Problem(431, "RequestHeaderFieldsTooLarge", f"the request line and headers are larger than {MAX_HEADER_BYTES} bytes")
+_BODY_TOO_LARGE = Problem(413, "RequestEntityTooLarge", f"the request is larger than {MAX_BODY_BYTES} bytes")
+_UPGRADE = Problem(400, "BadRequest", "kubeglance upgrades no connections: send the request without Connection: Upgrade")
 
 
 class _Refused(Exception):
@@ -34,10 +39,10 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._refusal = _BAD_REQUEST
         self._reading_headers = False
         self._header_bytes = 0
-        self._unparsed_bytes = 0
+        self._message_bytes = 0
         self._header_timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # only stream transports come here
         """Read the certificate once: it is the connection's, and so the same for all its requests."""
         super().connection_made(transport)
         self._peer = read_peer(transport.get_extra_info("ssl_object"))
@@ -51,23 +56,26 @@ class KubeglanceProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        if self._reading_headers:
-            # A header without end reaches no callback: count what went into the parser.
-            self._unparsed_bytes += len(data)
-            if self._unparsed_bytes > 2 * MAX_HEADER_BYTES:
-                self._refusal = _TOO_LARGE
-                self.send_400_response("")
-                return
+        # A header without end reaches no callback: count what goes into the parser.
+        self._message_bytes += len(data)
+        if self._reading_headers and self._message_bytes > 2 * MAX_HEADER_BYTES:
+            self._refusal = _TOO_LARGE
+            self.send_400_response("")
+            return
+        if self._message_bytes > MAX_BODY_BYTES:
+            self._refusal = _BODY_TOO_LARGE
+            self.send_400_response("")
+            return
         super().data_received(data)
         if self._reading_headers and self._header_timer is None and not self.transport.is_closing():
             self._start_header_timer()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope[PEER_KEY] = self._peer  # type: ignore[typeddict-unknown-key]  # ASGI servers may add keys
+        self.scope[PEER_KEY] = self._peer  # type: ignore[literal-required]  # ASGI servers may add keys
         self._reading_headers = True
         self._header_bytes = 0
-        self._unparsed_bytes = 0
+        self._message_bytes = 0
 
     def on_url(self, url: bytes) -> None:
         self._count(len(url))
@@ -92,27 +100,23 @@ class KubeglanceProtocol(HttpToolsProtocol):
         """Refuse what the parser could not take, and close. Nothing is written into the middle of an answer under way."""
         self._stop_header_timer()
         self._unset_keepalive_if_required()
-        self.pipeline.clear()
         if self.transport.is_closing():
             return
-        cycle = self.cycle
+        cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
+            others = bool(self.pipeline) or cycle.scope is not self.scope
+            self.pipeline.clear()
             cycle.disconnected = True
             cycle.message_event.set()
-            self.transport.close()
-            return
-        code, reason, message = self._refusal
-        body = status_body(code, reason, message)
-        head = [STATUS_LINE[code]]
+            if others or cycle.response_started:
+                self.transport.close()
+                return
+        body = encode_status(self._refusal)
+        head = [STATUS_LINE[self._refusal.code]]
         head += [b"%b: %b\r\n" % header for header in self.server_state.default_headers]
         head.append(b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body))
         self.transport.write(b"".join((*head, body)))
         self.transport.close()
-
-    def shutdown(self) -> None:
-        """Closing: an answer under way, or queued behind one, is finished first."""
-        self._stop_header_timer()
-        super().shutdown()
 
     def _asks_for_upgrade(self) -> bool:
         return any(
@@ -121,7 +125,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
 
     def _count(self, size: int) -> None:
         self._header_bytes += size
-        if self._header_bytes > MAX_HEADER_BYTES and self._reading_headers:
+        if self._header_bytes > MAX_HEADER_BYTES:
             self._refusal = _TOO_LARGE
             raise _Refused
 
