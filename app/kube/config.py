@@ -1,0 +1,181 @@
+"""Where kube-apiserver is, how it is verified and who we are: from a kubeconfig, or from the pod that we run in.
+
+The official `kubernetes` package reads all that (contexts, KUBECONFIG lists, exec plugins, OIDC), and nothing else of it is used.
+It is imported only here and only when called: it costs 35 MiB and most of a second.
+"""
+
+import os
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from app.clock import Clock, SystemClock
+from app.errors import KubeError
+from app.kube.credentials import Credentials, FixedCredentials, RenewingCredentials, token_file
+
+_HOME_CONFIG = "~/.kube/config"
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How to reach one kube-apiserver.
+
+    `server` is its base URL without a trailing slash. `ssl_context` is None for plain http. `ca_file` holds the CA that verifies it,
+    None if the machine's own CAs do. `server_name` overrides the name that its certificate is checked against; `proxy` is a URL.
+    """
+
+    server: str
+    ssl_context: ssl.SSLContext | None = None
+    credentials: Credentials = field(default_factory=FixedCredentials)
+    ca_file: Path | None = None
+    server_name: str | None = None
+    proxy: str | None = None
+
+
+def load(kubeconfig: Path | None = None, *, clock: Clock | None = None, environ: Mapping[str, str] = os.environ) -> Connection:
+    """The connection that `kubeconfig` describes; without one that of $KUBECONFIG, of the pod we run in, or of ~/.kube/config.
+
+    Raises KubeError, which says what is missing and where.
+    """
+    clock = clock or SystemClock()
+    if kubeconfig is not None:
+        if not kubeconfig.is_file():
+            raise KubeError(f"kubeconfig {kubeconfig} does not exist; give --kubeconfig a file that kubectl can use")
+        return _from_files(str(kubeconfig), clock)
+    if environ.get("KUBECONFIG"):
+        return _from_files(environ["KUBECONFIG"], clock)
+    if environ.get("KUBERNETES_SERVICE_HOST"):
+        return _in_cluster(clock)
+    home = Path(_HOME_CONFIG).expanduser()
+    if home.is_file():
+        return _from_files(str(home), clock)
+    raise KubeError(
+        f"no way to kube-apiserver: --kubeconfig and KUBECONFIG are not set, {_HOME_CONFIG} does not exist and this is not a pod; "
+        "give --kubeconfig a file that kubectl can use"
+    )
+
+
+def client_context(
+    ca_file: Path | None, *, certificate: Path | None = None, key: Path | None = None, verify: bool = True
+) -> ssl.SSLContext:
+    """An SSLContext for a client: verified by `ca_file`, or by the machine's CAs without one. Raises KubeError naming the file.
+
+    VERIFY_X509_STRICT, which Python 3.13 turned on, is cleared: clusters made by older tools have CAs without a key usage or an
+    authority key identifier, and every other client accepts them.
+    """
+    try:
+        context = ssl.create_default_context(cafile=str(ca_file) if ca_file else None)
+    except (OSError, ssl.SSLError) as exc:
+        raise KubeError(f"cannot read the CA certificates in {ca_file}: {exc}; it must be a PEM file") from exc
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if certificate is not None:
+        try:
+            context.load_cert_chain(str(certificate), str(key) if key else None)
+        except (OSError, ssl.SSLError) as exc:
+            what = f"cannot use the client certificate {certificate} with the key {key}"
+            raise KubeError(f"{what}: {exc}; both must be PEM files that match") from exc
+    return context
+
+
+def _in_cluster(clock: Clock) -> Connection:
+    from kubernetes.config import ConfigException, incluster_config  # noqa: PLC0415 - heavy, see above
+
+    configuration = _configuration()
+    try:
+        incluster_config.load_incluster_config(  # type: ignore[no-untyped-call]  # kubernetes has no types here
+            client_configuration=configuration, try_refresh_token=False
+        )
+    except (ConfigException, OSError) as exc:
+        raise KubeError(f"cannot use the pod's service account: {exc}; is automountServiceAccountToken false?") from exc
+    credentials = RenewingCredentials(token_file(Path(incluster_config.SERVICE_TOKEN_FILENAME)), clock)
+    return _connection(configuration, credentials)
+
+
+def _from_files(paths: str, clock: Clock) -> Connection:
+    from kubernetes.config import ConfigException, load_kube_config  # noqa: PLC0415 - heavy, see above
+
+    def configure() -> Any:
+        configuration = _configuration()
+        try:
+            load_kube_config(  # type: ignore[no-untyped-call]  # kubernetes has no types here
+                config_file=paths, client_configuration=configuration, persist_config=False
+            )
+        except (ConfigException, yaml.YAMLError, OSError, KeyError, TypeError, ValueError, AttributeError) as exc:
+            raise KubeError(f"cannot use kubeconfig {paths}: {exc}; check it with `kubectl config view`") from exc
+        return configuration
+
+    configuration = configure()
+    return _connection(configuration, _credentials(paths, configuration, configure, clock))
+
+
+def _credentials(paths: str, configuration: Any, configure: Callable[[], Any], clock: Clock) -> Credentials:
+    """Token files and exec plugins are asked again (the official loader reads a tokenFile once only); the rest never changes."""
+    header = configuration.api_key.get("BearerToken")
+    path, user = _user(paths)
+    if not header:
+        if "exec" in user and not configuration.cert_file:
+            raise KubeError(f"the exec plugin of kubeconfig {path} gave no credentials; run `kubectl get --raw /version` to see why")
+        return FixedCredentials()
+    if user.get("tokenFile"):
+        return RenewingCredentials(token_file(path.parent / user["tokenFile"]), clock)
+    if "exec" in user or "auth-provider" in user:
+        first = [header]
+        return RenewingCredentials(lambda: first.pop() if first else configure().api_key.get("BearerToken"), clock, in_thread=True)
+    return FixedCredentials(header)
+
+
+def _user(paths: str) -> tuple[Path, dict[str, Any]]:
+    """The current context's user and the file that defines it. Of several files the first that has a name wins, as in kubectl;
+    the official loader lets the last current-context win, and what it chose is what counts here.
+    """
+    context_name = ""
+    contexts: dict[str, dict[str, Any]] = {}
+    users: dict[str, tuple[Path, dict[str, Any]]] = {}
+    for part in paths.split(os.pathsep):
+        path = Path(part).expanduser()
+        if not part or not path.is_file():
+            continue
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        context_name = content.get("current-context", context_name)
+        for context in content.get("contexts") or []:
+            contexts.setdefault(context["name"], context.get("context") or {})
+        for user in content.get("users") or []:
+            users.setdefault(user["name"], (path, user.get("user") or {}))
+    return users.get(contexts.get(context_name, {}).get("user", ""), (Path(), {}))
+
+
+def _configuration() -> Any:
+    """An empty configuration, without the proxies of the environment: only a kubeconfig's proxy-url counts."""
+    from kubernetes.client import Configuration  # noqa: PLC0415 - heavy, see above
+
+    configuration = Configuration()
+    configuration.proxy = None
+    return configuration
+
+
+def _connection(configuration: Any, credentials: Credentials) -> Connection:
+    server = configuration.host.rstrip("/")
+    ca_file = Path(configuration.ssl_ca_cert) if configuration.ssl_ca_cert else None
+    context = None
+    if server.startswith("https://"):
+        context = client_context(
+            ca_file,
+            certificate=Path(configuration.cert_file) if configuration.cert_file else None,
+            key=Path(configuration.key_file) if configuration.key_file else None,
+            verify=configuration.verify_ssl,
+        )
+    return Connection(
+        server=server,
+        ssl_context=context,
+        credentials=credentials,
+        ca_file=ca_file,
+        server_name=configuration.tls_server_name or None,
+        proxy=configuration.proxy or None,
+    )

@@ -1,0 +1,314 @@
+"""From the JSON of a Node, a Pod or a ConfigMap to its record: only the fields that are kept are ever turned into Python objects.
+
+150,000 pods are kept, so what recurs is shared: strings are interned, equal label sets and equal resources are one tuple or record.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from sys import intern
+from typing import Generic, TypeVar
+
+import msgspec
+from cachetools import LRUCache
+from msgspec import Struct, field
+
+from app.errors import KubeError
+from app.kube.records import ContainerRecord, Key, Labels, NodeRecord, PodRecord, Resources
+from app.wire.quantity import parse_bytes, parse_cpu
+
+_SHARED_LABELS = 32_768
+_SHARED_RESOURCES = 8_192
+_NS = 10**9
+T = TypeVar("T")
+
+_EMPTY = Resources()
+_labels_cache: LRUCache[Labels, Labels] = LRUCache(_SHARED_LABELS)
+_resources_cache: LRUCache[tuple[str | None, str | None], Resources] = LRUCache(_SHARED_RESOURCES)
+
+
+class _Owner(Struct, gc=False):
+    kind: str = ""
+    name: str = ""
+    controller: bool | None = None
+
+
+class _Annotations(Struct, gc=False):
+    """The only annotations that are read; all others are skipped without being decoded."""
+
+    mirror: str | None = field(default=None, name="kubernetes.io/config.mirror")
+    config_hash: str | None = field(default=None, name="kubernetes.io/config.hash")
+    metrics_path: str | None = field(default=None, name="metrics.k8s.io/resource-metrics-path")
+
+
+class _Metadata(Struct, rename="camel"):
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: datetime | None = None
+    labels: dict[str, str] | None = None
+    annotations: _Annotations | None = None
+    owner_references: list[_Owner] | None = None
+
+
+class _Amounts(Struct, gc=False):
+    cpu: str | int | float | None = None
+    memory: str | int | float | None = None
+
+
+class _Requirements(Struct):
+    requests: _Amounts | None = None
+    limits: _Amounts | None = None
+
+
+class _Container(Struct, rename="camel"):
+    name: str
+    resources: _Requirements | None = None
+    restart_policy: str | None = None
+
+
+class _Running(Struct, rename="camel"):
+    started_at: datetime | None = None
+
+
+class _State(Struct):
+    running: _Running | None = None
+
+
+class _ContainerStatus(Struct):
+    name: str
+    state: _State | None = None
+    resources: _Requirements | None = None
+
+
+class _Condition(Struct, gc=False):
+    type: str = ""
+    status: str = ""
+
+
+class _PodSpec(Struct, rename="camel"):
+    node_name: str = ""
+    host_network: bool | None = None
+    containers: list[_Container] | None = None
+    init_containers: list[_Container] | None = None
+    ephemeral_containers: list[_Container] | None = None
+
+
+class _PodStatus(Struct, rename="camel"):
+    phase: str = ""
+    conditions: list[_Condition] | None = None
+    container_statuses: list[_ContainerStatus] | None = None
+    init_container_statuses: list[_ContainerStatus] | None = None
+    ephemeral_container_statuses: list[_ContainerStatus] | None = None
+
+
+class _Pod(Struct):
+    metadata: _Metadata
+    spec: _PodSpec
+    status: _PodStatus = field(default_factory=_PodStatus)
+
+
+class _Address(Struct, gc=False):
+    type: str = ""
+    address: str = ""
+
+
+class _Endpoint(Struct, gc=False):
+    port: int = field(default=0, name="Port")
+
+
+class _DaemonEndpoints(Struct, rename="camel"):
+    kubelet_endpoint: _Endpoint | None = None
+
+
+class _NodeStatus(Struct, rename="camel"):
+    addresses: list[_Address] | None = None
+    conditions: list[_Condition] | None = None
+    capacity: _Amounts | None = None
+    allocatable: _Amounts | None = None
+    daemon_endpoints: _DaemonEndpoints | None = None
+
+
+class _Node(Struct):
+    metadata: _Metadata
+    status: _NodeStatus = field(default_factory=_NodeStatus)
+
+
+class _ConfigMap(Struct):
+    metadata: _Metadata
+    data: dict[str, str] | None = None
+
+
+class ConfigMapRecord(Struct, frozen=True):
+    """A ConfigMap; `data` maps keys to texts (binaryData is not read)."""
+
+    namespace: str
+    name: str
+    data: dict[str, str]
+
+    @property
+    def key(self) -> Key:
+        return (self.namespace, self.name)
+
+
+class Decoder(Generic[T]):
+    """msgspec with our own error: KubeError, saying which part of the object could not be read."""
+
+    def __init__(self, kind: type[T]) -> None:
+        self._decoder = msgspec.json.Decoder(kind)
+
+    def __call__(self, body: bytes | msgspec.Raw) -> T:
+        try:
+            return self._decoder.decode(body)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
+            raise KubeError(f"cannot read it: {exc}") from exc
+
+
+_decode_pod = Decoder(_Pod)
+_decode_node = Decoder(_Node)
+_decode_config_map = Decoder(_ConfigMap)
+
+
+def node(body: bytes | msgspec.Raw) -> NodeRecord:
+    """The record of a core/v1 Node. Raises KubeError."""
+    raw = _decode_node(body)
+    meta, status = raw.metadata, raw.status
+    endpoint = status.daemon_endpoints.kubelet_endpoint if status.daemon_endpoints else None
+    return NodeRecord(
+        name=intern(meta.name),
+        uid=meta.uid,
+        labels=_labels(meta.labels),
+        created_ns=_ns(meta.creation_timestamp) or 0,
+        ready=_is_ready(status.conditions),
+        addresses=tuple((intern(address.type), address.address) for address in status.addresses or () if address.address),
+        kubelet_port=endpoint.port if endpoint else 0,
+        metrics_path=(meta.annotations.metrics_path if meta.annotations else None) or "",
+        capacity=_resources(status.capacity),
+        allocatable=_resources(status.allocatable),
+    )
+
+
+def pod(body: bytes | msgspec.Raw) -> PodRecord:
+    """The record of a core/v1 Pod. Raises KubeError."""
+    raw = _decode_pod(body)
+    meta, spec, status = raw.metadata, raw.spec, raw.status
+    return PodRecord(
+        namespace=intern(meta.namespace),
+        name=meta.name,
+        uid=meta.uid,
+        kubelet_uid=_kubelet_uid(meta),
+        node=intern(spec.node_name),
+        labels=_labels(meta.labels),
+        phase=intern(status.phase),
+        ready=_is_ready(status.conditions),
+        created_ns=_ns(meta.creation_timestamp) or 0,
+        owner=_owner(meta.owner_references),
+        host_network=bool(spec.host_network),
+        containers=_containers(spec, status),
+    )
+
+
+def config_map(body: bytes | msgspec.Raw) -> ConfigMapRecord:
+    """The record of a core/v1 ConfigMap. Raises KubeError."""
+    raw = _decode_config_map(body)
+    return ConfigMapRecord(namespace=raw.metadata.namespace, name=raw.metadata.name, data=raw.data or {})
+
+
+def _kubelet_uid(meta: _Metadata) -> str:
+    """A mirror pod stands for a static pod: its kubelet reports it under the hash of its manifest, which is in an annotation."""
+    notes = meta.annotations
+    if notes is not None and notes.mirror is not None and notes.config_hash:
+        return notes.config_hash
+    return meta.uid
+
+
+def _owner(owners: list[_Owner] | None) -> Key:
+    for owner in owners or ():
+        if owner.controller:
+            return (intern(owner.kind), intern(owner.name))
+    return ("", "")
+
+
+def _is_ready(conditions: list[_Condition] | None) -> bool:
+    return any(condition.type == "Ready" and condition.status == "True" for condition in conditions or ())
+
+
+def _containers(spec: _PodSpec, status: _PodStatus) -> tuple[ContainerRecord, ...]:
+    """Containers of the spec with what their statuses say, in the order: containers, init containers, ephemeral containers.
+
+    Virtual kubelets often set the phase and no container statuses: a main container or sidecar without one counts as running, so long
+    as the pod does. An ordinary init or ephemeral container without a status has not started.
+    """
+    known = {
+        entry.name: entry
+        for entries in (status.container_statuses, status.init_container_statuses, status.ephemeral_container_statuses)
+        for entry in entries or ()
+    }
+    pod_runs = status.phase == "Running"
+    main = [_container(entry, known.get(entry.name), pod_runs) for entry in spec.containers or ()]
+    for entry in spec.init_containers or ():
+        sidecar = entry.restart_policy == "Always"
+        main.append(_container(entry, known.get(entry.name), pod_runs and sidecar, init=not sidecar, sidecar=sidecar))
+    main += [_container(entry, known.get(entry.name), False) for entry in spec.ephemeral_containers or ()]
+    return tuple(main)
+
+
+def _container(
+    entry: _Container, status: _ContainerStatus | None, presumed: bool, *, init: bool = False, sidecar: bool = False
+) -> ContainerRecord:
+    """`presumed`: whether it runs if there is no status. Resources of the status, where it has any, are those in force (KEP-1287)."""
+    running = status.state.running if status is not None and status.state is not None else None
+    declared = entry.resources or _Requirements()
+    actual = (status.resources if status is not None else None) or _Requirements()
+    return ContainerRecord(
+        name=intern(entry.name),
+        running=presumed if status is None else running is not None,
+        started_ns=_ns(running.started_at) if running is not None else None,
+        requests=_resources(actual.requests or declared.requests),
+        limits=_resources(actual.limits or declared.limits),
+        init=init,
+        sidecar=sidecar,
+    )
+
+
+def _labels(labels: dict[str, str] | None) -> Labels:
+    if not labels:
+        return ()
+    pairs = tuple(sorted((intern(key), intern(value)) for key, value in labels.items()))
+    shared: Labels = _labels_cache.setdefault(pairs, pairs)
+    return shared
+
+
+def _resources(amounts: _Amounts | None) -> Resources:
+    if amounts is None:
+        return _EMPTY
+    texts = (_text(amounts.cpu), _text(amounts.memory))
+    if texts == (None, None):
+        return _EMPTY
+    shared: Resources | None = _resources_cache.get(texts)
+    if shared is None:
+        shared = Resources(cpu=_amount(parse_cpu, texts[0]), memory=_amount(parse_bytes, texts[1]))
+        _resources_cache[texts] = shared
+    return shared
+
+
+def _amount(parse: Callable[[str], int], text: str | None) -> int | None:
+    """A quantity that cannot be read is as if it were not set: it serves percentages only, and must not cost the pod."""
+    try:
+        return None if text is None else parse(text)
+    except ValueError:
+        return None
+
+
+def _text(amount: str | float | None) -> str | None:
+    """A quantity may be a bare number in JSON that people or tools wrote."""
+    return amount if amount is None or isinstance(amount, str) else str(amount)
+
+
+def _ns(moment: datetime | None) -> int | None:
+    """Unix nanoseconds, exactly (a float holds microseconds of today, not more; Kubernetes stamps whole seconds)."""
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
+        raise KubeError(f"cannot read it: the time {moment.isoformat()} has no time zone")
+    return int(moment.timestamp()) * _NS + moment.microsecond * 1000

@@ -1,0 +1,100 @@
+from pathlib import Path
+
+import httpx
+import pytest
+
+from app.errors import KubeError
+from app.kube.credentials import FixedCredentials, HeaderAuth, RenewingCredentials, token_file
+from tests.fakes.clock import ManualClock
+
+
+async def test_a_token_file_is_read_again_after_a_minute(tmp_path: Path) -> None:
+    """A token that the kubelet replaced is in use at most 60 s later."""
+    file, clock = tmp_path / "token", ManualClock()
+    file.write_text("one\n")
+    credentials = RenewingCredentials(token_file(file), clock)
+    before = await credentials.header()
+    file.write_text("two\n")
+    clock.advance(59)
+    cached = await credentials.header()
+    clock.advance(1)
+
+    assert ("Bearer one", "Bearer one", "Bearer two") == (before, cached, await credentials.header())
+
+
+async def test_a_refused_token_is_read_again_soon(tmp_path: Path) -> None:
+    """After a 401 the file is read again, but no more often than every 5 s."""
+    file, clock = tmp_path / "token", ManualClock()
+    file.write_text("one")
+    credentials = RenewingCredentials(token_file(file), clock)
+    await credentials.header()
+    file.write_text("two")
+    credentials.refused()
+    at_once = await credentials.header()
+    clock.advance(5)
+
+    assert ("Bearer one", "Bearer two") == (at_once, await credentials.header())
+
+
+async def test_a_token_file_that_vanished_keeps_the_last_token(tmp_path: Path) -> None:
+    """While the kubelet swaps the file, the old token goes on."""
+    file, clock = tmp_path / "token", ManualClock()
+    file.write_text("one")
+    credentials = RenewingCredentials(token_file(file), clock)
+    await credentials.header()
+    file.unlink()
+    clock.advance(60)
+
+    assert "Bearer one" == await credentials.header()
+
+
+@pytest.mark.parametrize(("content", "text"), [pytest.param(None, "cannot read", id="missing"), pytest.param("", "is empty", id="empty")])
+async def test_no_token_at_all_is_an_error_that_names_the_file(tmp_path: Path, content: str | None, text: str) -> None:
+    """Without any token there is nothing to send: the file is named."""
+    file = tmp_path / "token"
+    if content is not None:
+        file.write_text(content)
+
+    with pytest.raises(KubeError, match=f"{text}|{file}"):
+        await RenewingCredentials(token_file(file), ManualClock()).header()
+
+
+async def test_a_program_is_run_off_the_loop() -> None:
+    """An exec plugin may take seconds: it runs in a thread, and its answer is kept."""
+    answers = ["Bearer a", "Bearer b"]
+    credentials = RenewingCredentials(lambda: answers.pop(0), ManualClock(), in_thread=True)
+
+    assert ("Bearer a", "Bearer a") == (await credentials.header(), await credentials.header())
+
+
+async def test_a_401_is_tried_once_more_with_a_new_token() -> None:
+    """A rotated token costs no failed request."""
+    clock = ManualClock()
+    tokens = ["Bearer old", "Bearer new"]
+    credentials = RenewingCredentials(lambda: tokens.pop(0), clock)
+    await credentials.header()
+    clock.advance(10)
+    seen: list[str] = []
+
+    def server(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers["Authorization"])
+        return httpx.Response(200 if seen[-1] == "Bearer new" else 401)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(server), auth=HeaderAuth(credentials)) as client:
+        response = await client.get("https://kubelet/")
+
+    assert (200, ["Bearer old", "Bearer new"]) == (response.status_code, seen)
+
+
+async def test_a_401_with_an_unchanged_token_is_not_repeated() -> None:
+    """The same token would get the same answer."""
+    seen: list[str] = []
+
+    def server(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers["Authorization"])
+        return httpx.Response(401)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(server), auth=HeaderAuth(FixedCredentials("Bearer x"))) as client:
+        await client.get("https://kubelet/")
+
+    assert ["Bearer x"] == seen
