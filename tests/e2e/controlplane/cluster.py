@@ -48,8 +48,8 @@ class ControlPlane:
         self._others: list[Process] = []
         ips = sorted({"127.0.0.1", "10.96.0.1", self.address})
         names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
-        self._serving = self.pki.cluster.issue("kube-apiserver", "kube-apiserver", dns=names, ips=ips)
-        self._proxy = self.pki.front_proxy.issue("front-proxy", "front-proxy-client")
+        self._serving = self.pki.cluster.server("kube-apiserver", "kube-apiserver", dns=names, ips=ips)
+        self._proxy = self.pki.front_proxy.client("front-proxy", "front-proxy-client")
         self._users: dict[str, KeyPair] = {}
         self.add_user("admin", groups=["system:masters"])
         self.add_user("controllers", common_name="system:kube-controller-manager")
@@ -91,7 +91,7 @@ class ControlPlane:
 
     def add_user(self, name: str, *, groups: Sequence[str] = (), common_name: str = "") -> Path:
         """A user with a client certificate; answers their kubeconfig."""
-        pair = self._users[name] = self.pki.cluster.issue(f"user-{name}", common_name or name, groups=groups)
+        pair = self._users[name] = self.pki.cluster.client(f"user-{name}", common_name or name, groups)
         return self._write_kubeconfig(name, {"client-certificate": str(pair.certificate), "client-key": str(pair.key)})
 
     def kubeconfig(self, user: str = "admin") -> Path:
@@ -186,7 +186,8 @@ class ControlPlane:
     def stop_apiserver(self) -> None:
         """Take kube-apiserver away; etcd keeps its data, controllers keep trying."""
         if self._apiserver:
-            self._apiserver.stop(60)
+            # With watches open it would wait a minute for them to end; an outage does not wait either.
+            self._apiserver.stop(3)
             self._apiserver = None
 
     def check(self) -> None:
