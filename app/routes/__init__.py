@@ -1,1 +1,1 @@
-"""Requests to answers: negotiation, resources, discovery, OpenAPI, health. Every error becomes a Status in problems.py."""
+"""What answers requests: ASGI endpoints made by factories, with no global state. docs/architecture.md has the way of a request."""

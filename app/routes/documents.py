@@ -1,0 +1,61 @@
+"""Documents that are ready in memory: bytes, their tag, and the answer to a request for them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from app.kinds._base import Kind
+from app.routes.respond import JSON, Answer, Scope, header, joined_header, query_of
+from app.wire.accept import Target, negotiate, wants_pretty
+from app.wire.etag import etag_matches, make_etag
+from app.wire.query import parse_query
+
+
+class Document(Struct, frozen=True):
+    """A JSON document as it goes over the wire, ready, and its ETag in quotes."""
+
+    body: bytes
+    etag: str
+
+
+def make_document(value: Any) -> Document:
+    """Encode a value. The same value gives the same bytes: dicts keep their order."""
+    body = msgspec.json.encode(value) + b"\n"
+    return Document(body, make_etag(body))
+
+
+def groups_of(kinds: Sequence[Kind]) -> dict[str, tuple[str, ...]]:
+    """The groups and their versions, preferred first, in the order in which the kinds are declared."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for kind in kinds:
+        known = groups.get(kind.group, ())
+        groups[kind.group] = known + tuple(version for version in kind.versions if version not in known)
+    return groups
+
+
+def tagged(scope: Scope, document: Document, headers: Sequence[tuple[str, str]] = (), content_type: str = JSON) -> Answer:
+    """The document with its ETag, or 304 for a reader that has it."""
+    all_headers = (("etag", document.etag), *headers)
+    if etag_matches(joined_header(scope, b"if-none-match"), document.etag):
+        return Answer(304, b"", content_type, all_headers)
+    return Answer(200, document.body, content_type, all_headers)
+
+
+def negotiated(scope: Scope, document: Document, allows: Callable[[Target], bool] = lambda _target: False) -> Answer:
+    """The document as plain JSON, indented for human readers. Raises Problem 406."""
+    raw = query_of(scope)
+    query = parse_query(raw) if raw else {}
+    agreed = negotiate(joined_header(scope, b"accept"), query, header(scope, b"user-agent"), allows=allows)
+    return Answer(200, indent(document.body) if agreed.pretty else document.body)
+
+
+def human(scope: Scope) -> bool:
+    """Whether a human reads the answer."""
+    return wants_pretty(parse_query(query_of(scope)), header(scope, b"user-agent"))
+
+
+def indent(body: bytes) -> bytes:
+    """JSON with indentation and an end of line."""
+    return msgspec.json.format(body, indent=2) + b"\n"

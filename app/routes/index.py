@@ -1,0 +1,23 @@
+"""GET /: the paths that are served (meta/v1 RootPaths), and the answer to all that is not."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from app.routes.respond import Answer, Scope
+from app.wire.status import unknown_path
+
+
+def create_index(paths: Sequence[str]) -> Callable[[Scope], Awaitable[Answer]]:
+    """The answer of /, made once."""
+    answer = Answer(200, msgspec.json.format(msgspec.json.encode({"paths": sorted(paths)}), indent=2))
+
+    async def index(_scope: Scope) -> Answer:
+        return answer
+
+    return index
+
+
+async def unknown(_scope: Scope) -> Answer:
+    """Anything else: 404 as a Status."""
+    raise unknown_path()

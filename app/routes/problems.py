@@ -1,0 +1,71 @@
+"""The one mapping from exceptions to responses: always a Status, never a traceback and nothing of the inside."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from app.errors import Problem
+from app.routes.respond import NO_SNIFF, Answer, Receive, Scope, Send, audit_id, header, query_of, send_answer
+from app.wire.accept import wants_pretty
+from app.wire.query import parse_query
+from app.wire.status import encode_status, internal_error, unknown_path
+
+logger = logging.getLogger(__name__)
+
+Answering = Callable[[Scope], Awaitable[Answer]]
+
+
+class Endpoint:
+    """An ASGI application around a function that answers one request; whatever it raises becomes a Status."""
+
+    def __init__(self, answer: Answering) -> None:
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        try:
+            answer = await self._answer(scope)
+        except Exception as exc:  # noqa: BLE001  # the outermost frame of a request
+            answer = answer_of(scope, exc)
+        await send_answer(scope, send, answer)
+
+
+def answer_of(scope: Scope, exc: Exception) -> Answer:
+    """The response to an exception. What is no Problem is logged with its traceback and answered 500."""
+    if isinstance(exc, Problem):
+        problem = exc
+    elif isinstance(exc, HTTPException) and exc.status_code == 404:
+        problem = unknown_path()
+    elif isinstance(exc, HTTPException) and exc.status_code == 405:
+        problem = Problem(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+    else:
+        problem = internal_error(audit_id(scope))
+        logger.error("request failed: %s %s audit-id=%s", scope["method"], scope["path"], audit_id(scope), exc_info=exc)
+    body = encode_status(problem)
+    if wants_pretty(parse_query(query_of(scope)), header(scope, b"user-agent")):
+        body = msgspec.json.format(body, indent=2)
+    headers = [(name.lower(), value) for name, value in problem.headers]
+    names = {name for name, _ in headers}
+    delay = (problem.details or {}).get("retryAfterSeconds")
+    if "retry-after" not in names and (delay or problem.code == 503):
+        headers.append(("retry-after", str(delay or 1)))
+    if problem.code in {401, 403} and "x-content-type-options" not in names:
+        headers.append(NO_SNIFF)
+    return Answer(problem.code, body + b"\n", headers=tuple(headers))
+
+
+def install_handlers(app: FastAPI) -> None:
+    """Make the framework's own errors Status objects too."""
+
+    async def answer(request: Request, exc: Exception) -> Response:
+        made = answer_of(request.scope, exc)
+        body = made.body if isinstance(made.body, bytes) else b"".join(made.body)
+        headers = {"audit-id": audit_id(request.scope), "cache-control": "no-cache, private", **dict(made.headers)}
+        return Response(body, made.status, headers, made.content_type)
+
+    for kind in (Problem, HTTPException, Exception):
+        app.add_exception_handler(kind, answer)

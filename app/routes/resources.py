@@ -1,0 +1,224 @@
+"""Get and list of every kind: one ASGI endpoint, called by the dispatcher and registered as FastAPI routes alike.
+
+Order of checks, as in the real API server: who may (the gate), what exists (404), which method (405), what form (406), options (400, 422).
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import msgspec
+from cachetools import LRUCache, TTLCache
+from msgspec import Struct
+
+from app.auth.identity import Attributes, Gate
+from app.cache.collection import Collection, Item
+from app.clock import Clock
+from app.errors import Problem
+from app.kinds._base import Kind, Subject
+from app.routes.problems import Endpoint
+from app.routes.rendering import PLAIN, Form, Renderer, form_of
+from app.routes.respond import Answer, Scope, header, joined_header, query_of
+from app.routes.versions import Versions, check_version
+from app.wire.accept import Negotiated, is_meta, negotiate
+from app.wire.continuation import encode_continue
+from app.wire.field_selectors import ANY, FieldSelector, parse_field_selector
+from app.wire.label_selectors import EVERYTHING, parse_label_selector
+from app.wire.list_options import ListOptions, parse_list_options, parse_version
+from app.wire.query import boolean, parse_query
+from app.wire.request_info import RequestInfo, is_path_segment, split_request
+from app.wire.status import method_not_allowed, not_found, unknown_path
+from app.wire.table import list_metadata
+
+RENDERED_BYTES = 16 * 1024 * 1024
+"""Room for whole lists that were rendered, of the current version only."""
+
+PINNED_LISTS = 16
+PINNED_SECONDS = 60.0
+
+_ALLOW = "GET, HEAD"
+_WHOLE_LIST = ListOptions()
+_SUBJECT_RESOURCES = {Subject.NODE: "nodes", Subject.POD: "pods"}
+
+
+class Served(NamedTuple):
+    """A kind and its published objects."""
+
+    kind: Kind
+    collection: Collection
+
+
+class Rendered(Struct, frozen=True):
+    """The body of a whole list at one version."""
+
+    version: int
+    body: bytes
+
+
+def create_resources(
+    served: Sequence[Served], *, gate: Gate, clock: Clock, versions: Versions, rendered_bytes: int = RENDERED_BYTES
+) -> Endpoint:
+    """The endpoint of all paths below /apis/GROUP/VERSION/."""
+    return Endpoint(Resources(served, gate, versions, clock.monotonic, rendered_bytes).answer)
+
+
+class _Bound(NamedTuple):
+    """One kind in one version, with what its requests need."""
+
+    kind: Kind
+    collection: Collection
+    renderer: Renderer
+
+
+class Resources:
+    """Answers requests for objects. Reads references and version in one synchronous step, so that a list is of one moment."""
+
+    def __init__(self, served: Sequence[Served], gate: Gate, versions: Versions, timer: Callable[[], float], rendered_bytes: int) -> None:
+        self._gate = gate
+        self._versions = versions
+        self._bound = {
+            (kind.group, version, kind.resource): _Bound(kind, collection, Renderer(kind, version))
+            for kind, collection in served
+            for version in kind.versions
+        }
+        # Whole lists by what they look like; the value tells its version, and an old one is overwritten.
+        self._rendered: LRUCache[tuple[str, str, str | None, Form], Rendered] = LRUCache(
+            rendered_bytes, getsizeof=lambda rendered: len(rendered.body)
+        )
+        # Snapshots of lists that have further pages, so that those pages are of the first one's moment.
+        self._pinned: TTLCache[tuple[str, str, str | None, int], Sequence[Item]] = TTLCache(PINNED_LISTS, PINNED_SECONDS, timer=timer)
+
+    async def answer(self, scope: Scope) -> Answer:
+        """The answer to a request. Raises Problem."""
+        raw = query_of(scope)
+        query = parse_query(raw) if raw else {}
+        info = split_request(scope["method"], scope["path"])
+        verb = "watch" if info.verb == "list" and boolean(query, "watch") else info.verb
+        await self._gate.admit(scope, attributes_of(info, verb, query))
+        bound = self._bound.get((info.group, info.version, info.resource))
+        if bound is None or info.subresource or info.deeper or not _fits(bound.kind, info):
+            raise unknown_path()
+        if scope["method"] not in {"GET", "HEAD"} or (info.by_path and verb != "watch"):
+            raise method_not_allowed(bound.kind.group, bound.kind.resource, verb or scope["method"].lower(), allow=_ALLOW)
+        negotiated = negotiate(joined_header(scope, b"accept"), query, header(scope, b"user-agent"), allows=is_meta)
+        if info.name and not info.by_path:
+            body = self._get(bound, (info.namespace, info.name), negotiated, query)
+            return Answer(200, msgspec.json.format(body, indent=2) + b"\n" if negotiated.pretty else body)
+        options = parse_list_options(query, watch=info.by_path) if query or info.by_path else _WHOLE_LIST
+        if options.watch:
+            raise method_not_allowed(bound.kind.group, bound.kind.resource, "watch", allow=_ALLOW)
+        form = form_of(negotiated.target, query)
+        namespace = info.namespace if info.namespace or not bound.kind.namespaced else None
+        answer = self._list(bound, namespace, options, form)
+        if negotiated.pretty:
+            body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+            return Answer(200, msgspec.json.format(body, indent=2) + b"\n")
+        return answer
+
+    def _get(self, bound: _Bound, key: tuple[str, str], negotiated: Negotiated, query: dict[str, str]) -> bytes:
+        form = form_of(negotiated.target, query) if negotiated.target is not None else PLAIN
+        if "resourceVersion" in query:
+            check_version(self._versions, parse_version(query["resourceVersion"]), "", bound.collection.version)
+        item = bound.collection.get(key)
+        if item is None:
+            raise _absent(bound, key)
+        return bound.renderer.one(item, form)
+
+    def _list(self, bound: _Bound, namespace: str | None, options: ListOptions, form: Form) -> Answer:
+        collection, kind = bound.collection, bound.kind
+        version = collection.version
+        check_version(self._versions, options.version, options.match, version)
+        cache_key = None
+        if not options.limit and options.continuation is None and options.labels.empty and options.fields.empty:
+            cache_key = (bound.renderer.group_version, kind.resource, namespace, form)
+            rendered = self._rendered.get(cache_key)
+            if rendered is not None and rendered.version == version:
+                return Answer(200, rendered.body)
+        items, version = self._select(bound, namespace, options)
+        token, remaining = "", None
+        if options.limit and len(items) > options.limit:
+            page = items[: options.limit]
+            token = encode_continue(version, page[-1].key, namespace)
+            if options.labels.empty and options.fields.empty:
+                remaining = len(items) - len(page)
+            items = page
+        metadata = list_metadata(version, token, remaining)
+        chunks = bound.renderer.many(items, metadata, form)
+        length = 0 if form.target else bound.renderer.plain_length(items, metadata)
+        if not form.target and (cache_key is None or length > self._rendered.maxsize // 2):
+            return Answer(200, chunks, length=length)
+        body = b"".join(chunks)
+        if cache_key is not None and len(body) <= self._rendered.maxsize // 2:
+            self._rendered[cache_key] = Rendered(version, body)
+        return Answer(200, body)
+
+    def _select(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:
+        """The selected items from where the page begins, and the version that the page bears.
+
+        A further page bears the first page's version. If its snapshot is gone (or lies on another replica), it is made from the
+        current state: values of a metric have no history, and a watch from that version brings what changed between.
+        """
+        collection, kind = bound.collection, bound.kind
+        continuation = options.continuation
+        version = collection.version if continuation is None else continuation.version
+        pin = (kind.group, kind.resource, namespace, version)
+        snapshot = self._pinned.get(pin) if continuation is not None else None
+        if snapshot is None:
+            only = options.fields.namespace if namespace is None and kind.namespaced and not options.limit else None
+            snapshot = collection.snapshot(namespace if only is None else only) if kind.namespaced else collection.snapshot()
+        if options.limit and len(snapshot) > options.limit and version == collection.version:
+            self._pinned[pin] = snapshot
+        items = snapshot
+        if continuation is not None:
+            start = continuation.after(namespace)
+            items = snapshot[bisect_left(snapshot, start, key=lambda item: item.key) :]
+        if not options.fields.empty:
+            fields: FieldSelector = options.fields
+            items = [item for item in items if fields.matches(item.key)]
+        if not options.labels.empty:
+            matches = options.labels.matches
+            items = [item for item in items if matches(item.labels)]
+        return items, version
+
+
+def attributes_of(info: RequestInfo, verb: str, query: dict[str, str]) -> Attributes:
+    """The question for the gate. Selectors that cannot be parsed are left out: they only narrow, and the request fails later."""
+    if not info.resource:
+        return Attributes(verb=info.verb, path=info.path)
+    labels, fields, name = EVERYTHING, ANY, info.name
+    if query and not info.by_path and verb in {"list", "watch", "deletecollection"}:
+        with suppress(Problem):
+            labels = parse_label_selector(query.get("labelSelector", ""))
+        with suppress(Problem):
+            fields = parse_field_selector(query.get("fieldSelector", ""))
+        only = fields.name
+        if only and is_path_segment(only):
+            name = only
+    return Attributes(
+        verb,
+        info.path,
+        info.group,
+        info.version,
+        info.resource,
+        info.subresource,
+        info.namespace,
+        name,
+        labels.for_review(),
+        fields.for_review(),
+    )
+
+
+def _fits(kind: Kind, info: RequestInfo) -> bool:
+    """Whether the path has a namespace where the kind has one: always for one object, never for a cluster-scoped kind."""
+    if kind.namespaced:
+        return bool(info.namespace) or not info.name
+    return not info.namespace
+
+
+def _absent(bound: _Bound, key: tuple[str, str]) -> Problem:
+    """404: of the subject where the cluster has none, of the kind's own name where it has one without values."""
+    namespace, name = key
+    if not bound.collection.knows(key):
+        return not_found("", _SUBJECT_RESOURCES[bound.kind.subject], name)
+    return not_found(bound.kind.group, bound.kind.about, f"{namespace}/{name}" if namespace else name)

@@ -1,0 +1,110 @@
+"""Answers: what an endpoint returns, and how it goes over the wire (pieces with drain, HEAD, common headers)."""
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from typing import Any
+
+from msgspec import Struct
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+PIECE = 64 * 1024
+"""Bytes written at once. The server drains between pieces, so that a slow reader costs one piece and not the whole body."""
+
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+NO_CACHE = ("cache-control", "no-cache, private")
+NO_SNIFF = ("x-content-type-options", "nosniff")
+
+
+class Answer(Struct, frozen=True):
+    """A response. `body` is bytes, or an iterable of chunks whose total length is `length`.
+
+    `headers` come on top of audit-id and, unless they set one, `Cache-Control: no-cache, private`.
+    """
+
+    status: int
+    body: bytes | Iterable[bytes]
+    content_type: str = JSON
+    headers: tuple[tuple[str, str], ...] = ()
+    length: int = -1
+
+
+async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
+    """Send the answer. A body over PIECE bytes goes in pieces; HEAD has the headers only."""
+    body = answer.body
+    length = len(body) if isinstance(body, bytes) else answer.length
+    headers = [(b"content-type", answer.content_type.encode("latin-1"))] if answer.content_type else []
+    headers.append((b"audit-id", audit_id(scope).encode("latin-1", "replace")))
+    named = {name for name, _ in answer.headers}
+    if NO_CACHE[0] not in named:
+        headers.append((b"cache-control", b"no-cache, private"))
+    headers.extend((name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers)
+    if answer.status != 304:
+        headers.append((b"content-length", str(length).encode()))
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    if scope["method"] == "HEAD" or answer.status == 304:
+        await send({"type": "http.response.body", "body": b""})
+        return
+    if isinstance(body, bytes):
+        if length <= PIECE:
+            await send({"type": "http.response.body", "body": body})
+            return
+        chunks: Iterable[bytes] = _slices(body)
+    else:
+        chunks = gather(body)
+    for chunk in chunks:
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _slices(body: bytes) -> Iterator[bytes]:
+    return (body[start : start + PIECE] for start in range(0, len(body), PIECE))
+
+
+def gather(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Small chunks joined to pieces of about PIECE bytes; a large chunk is cut."""
+    pending: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        pending.append(chunk)
+        size += len(chunk)
+        if size >= PIECE:
+            yield from _slices(b"".join(pending))
+            pending, size = [], 0
+    if pending:
+        yield b"".join(pending)
+
+
+def header(scope: Scope, name: bytes) -> str:
+    """The first value of a request header (lower-case name), "" if absent."""
+    for key, value in scope["headers"]:
+        if key == name:
+            text: str = value.decode("latin-1")
+            return text
+    return ""
+
+
+def joined_header(scope: Scope, name: bytes) -> str:
+    """All values of a request header that is a list, joined by commas (RFC 9110, 5.3)."""
+    return ",".join(value.decode("latin-1") for key, value in scope["headers"] if key == name)
+
+
+def audit_id(scope: Scope) -> str:
+    """The request's Audit-ID, or one made for it; the same for the whole request."""
+    known = scope.get("kubeglance.audit_id")
+    if known is None:
+        given = header(scope, b"audit-id")
+        known = given if given and len(given) <= 64 and given.isascii() and given.isprintable() else str(uuid.uuid4())
+        scope["kubeglance.audit_id"] = known
+    text: str = known
+    return text
+
+
+def query_of(scope: Scope) -> bytes:
+    """The raw query string, b"" if there is none."""
+    raw: bytes = scope.get("query_string", b"")
+    return raw

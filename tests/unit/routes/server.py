@@ -1,0 +1,81 @@
+"""A whole application over fakes, and a client that speaks to it without a socket."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import httpx
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+
+from app.routes.app import create_app
+from app.routes.health import Check, HealthChecks, always_ok
+from app.routes.problems import Endpoint
+from app.routes.resources import Served, create_resources
+from app.routes.version import version_info
+from tests.fakes.gate import FakeGate
+from tests.fakes.kinds import NODES, PODS, FakeVersions, make_collection, make_item
+
+PING = Check("ping", always_ok)
+
+
+class FixedClock:
+    """A clock that stands until it is set."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def wall(self) -> float:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def example_served() -> tuple[Served, ...]:
+    """Three pods in two namespaces, two nodes; pod a/waiting and node n3 are known and have no values."""
+    pods = make_collection(
+        make_item("a", "one", labels={"app": "web"}),
+        make_item("a", "two", labels={"app": "db"}, value=2),
+        make_item("b", "three", labels={"app": "web"}, value=3),
+        known=frozenset({("a", "waiting")}),
+    )
+    nodes = make_collection(make_item("", "n1"), make_item("", "n2"), known=frozenset({("", "n3")}))
+    return (Served(PODS, pods), Served(NODES, nodes))
+
+
+@dataclass
+class Server:
+    """An application with all that a test may want to turn. `client()` speaks to the FastAPI app, `direct()` to the endpoint alone."""
+
+    served: Sequence[Served] = field(default_factory=example_served)
+    checks: HealthChecks = field(default_factory=lambda: HealthChecks((PING,), (PING,), (PING,)))
+    gate: FakeGate = field(default_factory=FakeGate)
+    clock: FixedClock = field(default_factory=FixedClock)
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    rendered_bytes: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        self.resources: Endpoint = create_resources(
+            self.served, gate=self.gate, clock=self.clock, versions=FakeVersions(), rendered_bytes=self.rendered_bytes
+        )
+        self.app: FastAPI = create_app(
+            [served.kind for served in self.served],
+            self.resources,
+            gate=self.gate,
+            checks=self.checks,
+            registry=self.registry,
+            clock=self.clock,
+            version=version_info("0.1.0"),
+        )
+
+    async def request(self, method: str, path: str, *, direct: bool = False, **headers: str) -> httpx.Response:
+        """One request; keyword arguments are headers, with underscores for hyphens."""
+        app = self.resources if direct else self.app
+        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]  # httpx types scopes more narrowly than ASGI does
+        async with httpx.AsyncClient(transport=transport, base_url="https://kubeglance.test") as client:
+            client.headers.clear()
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            return await client.request(method, path, headers=named)
+
+    async def get(self, path: str, **headers: str) -> httpx.Response:
+        return await self.request("GET", path, **headers)
