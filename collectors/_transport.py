@@ -88,7 +88,7 @@ def _translate(error: Exception, url: str) -> CollectError:
                     Cause.CLOSED, f"GET {url}: the connection was closed before the answer was whole", "see the kubelet's log"
                 )
             case ssl.SSLError():
-                return CollectError(Cause.CERTIFICATE, f"GET {url}: TLS: {link.reason or link}", "does TLS listen on that port?")
+                return CollectError(Cause.CERTIFICATE, f"GET {url}: TLS: {link}", "does TLS listen on that port?")
             case aiohttp.ClientResponseError():
                 return CollectError(Cause.PAYLOAD, f"GET {url}: the answer is not HTTP", "another program listens on that port")
             case ConnectionRefusedError() | OSError():

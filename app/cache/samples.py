@@ -61,10 +61,15 @@ class Samples:
     def __init__(self, timer: Callable[[], float]) -> None:
         """`timer` gives monotonic seconds."""
         self._timer = timer
-        self._cache: TLRUCache[tuple[str, str], Series] = TLRUCache(maxsize=math.inf, ttu=_ends, timer=timer)
+        self._now = timer()
+        self._cache: TLRUCache[tuple[str, str], Series] = TLRUCache(maxsize=math.inf, ttu=_ends, timer=lambda: self._now)
 
     def expire(self) -> set[str]:
-        """Drop every (node, source) that outlived its time; the nodes that lost something."""
+        """Drop every (node, source) that outlived its time; the nodes that lost something.
+
+        The cache's time moves here and nowhere else: so nothing expires unseen on a read or an assignment.
+        """
+        self._now = self._timer()
         return {node for (node, _), _ in self._cache.expire()}
 
     def series(self, node: str, source: str) -> Series | None:
@@ -77,7 +82,7 @@ class Samples:
         `pod(key)` gives the pod if it runs on this node. Samples of other pods, of another instance of the pod, and of containers that
         its spec does not name are dropped: kubelet text is hostile.
         """
-        now = self._timer()
+        now = self._now
         series = self._cache.get((node, source.name)) or Series(source=source, tracks={})
         changed = _sweep(series, now)
         stepped = set()
@@ -98,7 +103,7 @@ class Samples:
     def sweep(self, node: str, source: Source) -> set[Key]:
         """Drop the series of one (node, source) that outlived their time though others advance; the keys that lost one."""
         series = self.series(node, source.name)
-        return _sweep(series, self._timer()) if series is not None else set()
+        return _sweep(series, self._now) if series is not None else set()
 
     def settled(self, node: str, source: Source) -> bool:
         """Whether every series of one (node, source) stepped at least once since it is known: a rate can be made of each."""

@@ -1,0 +1,133 @@
+"""Which usage a pod or node is given, a case each."""
+
+import pytest
+
+from app.cache.rates import SECOND, Step, Usage
+from app.cache.samples import NODE, Series, Source, Track
+from app.cache.usage import node_usage, pod_usage
+from app.kube.records import ContainerRecord, PodRecord
+from collectors._base import Sample
+
+T = 1_700_000_000 * SECOND
+RESOURCE = Source("resource", lambda last, _new, _agent: last, 60)
+SUMMARY = Source("summary", lambda last, _new, _agent: last, 120)
+
+
+def pod(*containers: ContainerRecord, phase: str = "Running") -> PodRecord:
+    return PodRecord(
+        namespace="ns",
+        name="p",
+        uid="u",
+        kubelet_uid="u",
+        node="n",
+        labels=(),
+        phase=phase,
+        ready=True,
+        created_ns=T,
+        owner=("", ""),
+        host_network=False,
+        containers=containers,
+    )
+
+
+def container(name: str, *, running: bool = True, started: int | None = 0) -> ContainerRecord:
+    return ContainerRecord(name=name, running=running, started_ns=None if started is None else T + started * SECOND)
+
+
+def track(at: int | None, *, started: int | None = 0, cpu: int = 100) -> Track:
+    """A series whose usage was measured `at` seconds; None for one that has no usage yet."""
+    start = None if started is None else T + started * SECOND
+    sample = Sample(name="c", cpu=1, cpu_time=T, memory=1, memory_time=T, started=start)
+    usage = None if at is None else Usage(cpu=cpu, memory=7, time=T + at * SECOND, window=15 * SECOND)
+    return Track(step=Step(sample, usage), advanced=0)
+
+
+def series(source: Source, **tracks: Track) -> Series:
+    return Series(source=source, tracks={("ns", "p"): tracks})
+
+
+A, B = container("a"), container("b")
+
+CASES = [
+    pytest.param(
+        pod(A, B), [series(RESOURCE, a=track(30), b=track(30))], ("resource", ["a", "b"], 30), id="all running containers make a pod"
+    ),
+    pytest.param(pod(B, A), [series(RESOURCE, a=track(30), b=track(30))], ("resource", ["b", "a"], 30), id="in the order of its spec"),
+    pytest.param(
+        pod(A, B), [series(RESOURCE, a=track(30), b=track(25))], ("resource", ["a", "b"], 25), id="its time is that of the earliest"
+    ),
+    pytest.param(pod(A, B), [series(RESOURCE, a=track(30))], None, id="one running container without a series: no pod, never a part of it"),
+    pytest.param(pod(A, B), [series(RESOURCE, a=track(30), b=track(None))], None, id="one without a usage: no pod"),
+    pytest.param(
+        pod(A, container("b", running=False)),
+        [series(RESOURCE, a=track(30))],
+        ("resource", ["a"], 30),
+        id="what does not run is not waited for",
+    ),
+    pytest.param(pod(container("a", running=False)), [series(RESOURCE, a=track(30))], None, id="nothing runs: no pod, never an empty one"),
+    pytest.param(pod(A, phase="Pending"), [series(RESOURCE, a=track(30))], None, id="only pods in phase Running"),
+    pytest.param(
+        pod(A, B),
+        [series(RESOURCE, a=track(30)), series(SUMMARY, a=track(28), b=track(28))],
+        ("summary", ["a", "b"], 28),
+        id="the next source only for the whole pod: two sources are never mixed",
+    ),
+    pytest.param(
+        pod(A),
+        [series(RESOURCE, a=track(30)), series(SUMMARY, a=track(35))],
+        ("resource", ["a"], 30),
+        id="the preferred source wins, also if older",
+    ),
+    pytest.param(
+        pod(container("a", started=100)),
+        [series(RESOURCE, a=track(30, started=0))],
+        None,
+        id="a sample of an earlier instance is not this one's",
+    ),
+    pytest.param(
+        pod(container("a", started=0)),
+        [series(RESOURCE, a=track(30, started=20))],
+        ("resource", ["a"], 30),
+        id="a newer instance than the status tells is",
+    ),
+    pytest.param(
+        pod(container("a", started=None)), [series(RESOURCE, a=track(30))], ("resource", ["a"], 30), id="an unknown start matches"
+    ),
+    pytest.param(pod(A), [series(RESOURCE, a=track(30, started=None))], ("resource", ["a"], 30), id="a sample without start matches"),
+    pytest.param(pod(A), [], None, id="no source: no pod"),
+]
+
+
+@pytest.mark.parametrize(("record", "sources", "expected"), CASES)
+def test_pod_usage(record: PodRecord, sources: list[Series], expected: tuple[str, list[str], int] | None) -> None:
+    """Each case is a rule for choosing a pod's usage."""
+    usage = pod_usage(record, sources)
+
+    actual = None if usage is None else (usage.source, [each.name for each in usage.containers], (usage.time - T) // SECOND)
+    assert actual == expected
+
+
+def test_a_served_time_never_goes_back() -> None:
+    """While the preferred source is older than what was served, the other one goes on serving."""
+    resource, summary = series(RESOURCE, a=track(25)), series(SUMMARY, a=track(28))
+
+    usage = pod_usage(pod(A), [resource, summary], not_before=T + 28 * SECOND)
+
+    assert usage is not None
+    assert usage.source == "summary"
+
+
+@pytest.mark.parametrize(
+    ("usage", "served"),
+    [
+        pytest.param(Usage(cpu=5, memory=5, time=T, window=SECOND), True, id="a node with CPU and memory is served"),
+        pytest.param(Usage(cpu=0, memory=5, time=T, window=SECOND), False, id="no node uses no CPU"),
+        pytest.param(Usage(cpu=5, memory=0, time=T, window=SECOND), False, id="no node uses no memory"),
+    ],
+)
+def test_node_usage(usage: Usage, served: bool) -> None:
+    """A zero of a node is a failure to measure: the node is left out."""
+    sample = Sample(name="", cpu=1, cpu_time=T, memory=1, memory_time=T)
+    of_node = Series(source=RESOURCE, tracks={NODE: {"": Track(step=Step(sample, usage), advanced=0)}})
+
+    assert (node_usage([of_node]) is not None) == served
