@@ -37,26 +37,26 @@ async def test_get_json_sends_the_credentials_and_asks_for_plain_json() -> None:
     async with _client(server) as client:
         answer = await client.get_json("/api/v1/nodes", {"limit": 5})
 
-    assert {"a": 1} == answer
-    assert "https://kube/api/v1/nodes?limit=5" == str(requests[0].url)
-    assert ("Bearer t", "identity") == (requests[0].headers["Authorization"], requests[0].headers["Accept-Encoding"])
+    assert answer == {"a": 1}
+    assert str(requests[0].url) == "https://kube/api/v1/nodes?limit=5"
+    assert (requests[0].headers["Authorization"], requests[0].headers["Accept-Encoding"]) == ("Bearer t", "identity")
 
 
 async def test_create_posts_json_and_gives_the_object() -> None:
     """A review is created, and the verdict is in what comes back."""
 
     def server(request: httpx.Request) -> httpx.Response:
-        assert (b'{"spec":1}', "application/json") == (request.content, request.headers["Content-Type"])
+        assert (request.content, request.headers["Content-Type"]) == (b'{"spec":1}', "application/json")
         return httpx.Response(201, json={"status": {"allowed": True}})
 
     async with _client(server) as client:
-        assert {"status": {"allowed": True}} == await client.create("/apis/a/v1/reviews", {"spec": 1})
+        assert await client.create("/apis/a/v1/reviews", {"spec": 1}) == {"status": {"allowed": True}}
 
 
 async def test_version_is_the_git_version() -> None:
     """GET /version tells which kube-apiserver this is."""
     async with _client(lambda _: httpx.Response(200, json={"gitVersion": "v1.37.2"})) as client:
-        assert "v1.37.2" == await client.version()
+        assert await client.version() == "v1.37.2"
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ async def test_a_watch_gives_lines_as_they_come() -> None:
     async with _client(server) as client:
         batches = [batch async for batch in client.watch("/w", {"resourceVersion": "7"}, timeout_seconds=300)]
 
-    assert [[], [b'{"a":1}'], [b'{"b":2}']] == batches
-    assert {"resourceVersion": "7", "watch": "true", "timeoutSeconds": "300"} == dict(requests[0].url.params)
+    assert batches == [[], [b'{"a":1}'], [b'{"b":2}']]
+    assert dict(requests[0].url.params) == {"resourceVersion": "7", "watch": "true", "timeoutSeconds": "300"}
     assert 300 < requests[0].extensions["timeout"]["read"] <= 360
 
 
@@ -137,7 +137,7 @@ async def test_a_watch_that_breaks_is_unavailable() -> None:
             async for batch in client.watch("/w", {}, timeout_seconds=300):
                 got.append(batch)  # noqa: PERF401 - it is about what came before the error
 
-    assert [[], [b"{}"]] == got
+    assert got == [[], [b"{}"]]
 
 
 async def test_a_watch_that_is_refused_says_why() -> None:
@@ -148,4 +148,4 @@ async def test_a_watch_that_is_refused_says_why() -> None:
         with pytest.raises(KubeError, match="too old") as caught:
             await anext(client.watch("/w", {}, timeout_seconds=300))
 
-    assert 410 == caught.value.status
+    assert caught.value.status == 410

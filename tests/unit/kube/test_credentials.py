@@ -19,7 +19,7 @@ async def test_a_token_file_is_read_again_after_a_minute(tmp_path: Path) -> None
     cached = await credentials.header()
     clock.advance(1)
 
-    assert ("Bearer one", "Bearer one", "Bearer two") == (before, cached, await credentials.header())
+    assert (before, cached, await credentials.header()) == ("Bearer one", "Bearer one", "Bearer two")
 
 
 async def test_a_refused_token_is_read_again_soon(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ async def test_a_refused_token_is_read_again_soon(tmp_path: Path) -> None:
     at_once = await credentials.header()
     clock.advance(5)
 
-    assert ("Bearer one", "Bearer two") == (at_once, await credentials.header())
+    assert (at_once, await credentials.header()) == ("Bearer one", "Bearer two")
 
 
 async def test_a_token_file_that_vanished_keeps_the_last_token(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ async def test_a_token_file_that_vanished_keeps_the_last_token(tmp_path: Path) -
     file.unlink()
     clock.advance(60)
 
-    assert "Bearer one" == await credentials.header()
+    assert await credentials.header() == "Bearer one"
 
 
 @pytest.mark.parametrize(("content", "text"), [pytest.param(None, "cannot read", id="missing"), pytest.param("", "is empty", id="empty")])
@@ -64,7 +64,7 @@ async def test_a_program_is_run_off_the_loop() -> None:
     answers = ["Bearer a", "Bearer b"]
     credentials = RenewingCredentials(lambda: answers.pop(0), ManualClock(), in_thread=True)
 
-    assert ("Bearer a", "Bearer a") == (await credentials.header(), await credentials.header())
+    assert (await credentials.header(), await credentials.header()) == ("Bearer a", "Bearer a")
 
 
 async def test_a_401_is_tried_once_more_with_a_new_token() -> None:
@@ -83,7 +83,7 @@ async def test_a_401_is_tried_once_more_with_a_new_token() -> None:
     async with httpx.AsyncClient(transport=httpx.MockTransport(server), auth=HeaderAuth(credentials)) as client:
         response = await client.get("https://kubelet/")
 
-    assert (200, ["Bearer old", "Bearer new"]) == (response.status_code, seen)
+    assert (response.status_code, seen) == (200, ["Bearer old", "Bearer new"])
 
 
 async def test_a_401_with_an_unchanged_token_is_not_repeated() -> None:
@@ -97,4 +97,4 @@ async def test_a_401_with_an_unchanged_token_is_not_repeated() -> None:
     async with httpx.AsyncClient(transport=httpx.MockTransport(server), auth=HeaderAuth(FixedCredentials("Bearer x"))) as client:
         await client.get("https://kubelet/")
 
-    assert ["Bearer x"] == seen
+    assert seen == ["Bearer x"]
