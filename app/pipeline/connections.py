@@ -1,0 +1,65 @@
+"""The one HTTP client of all kubelets: one connection a node, kept alive between scrapes, shared by both collectors."""
+
+import resource
+
+import httpx
+import structlog
+
+from app.kube.config import Connection, client_context
+from app.kube.credentials import HeaderAuth
+from app.kube.transport import no_cookies, pooled_transport
+from app.settings import Settings
+
+_KEEPALIVE_CAP_S = 80.0
+"""Go's HTTP servers, a kubelet among them, close idle connections after 90 s or more; being first avoids the race."""
+
+_RECEIVE_BUFFER = 16 * 1024
+_CONNECT_S = 4.0
+_SPARE_FILES = 64
+log = structlog.get_logger(__name__)
+
+
+def kubelet_client(settings: Settings, connection: Connection, *, transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
+    """The client that collectors get. Close it at the end. Raises KubeError for certificate files that cannot be used.
+
+    The whole scrape has a deadline of the loop; here only the connection attempt has one, short enough that the next address of a node
+    still gets its chance. A kubelet client certificate stands in for the bearer token, as in metrics-server.
+    """
+    if transport is None:
+        context = client_context(
+            settings.kubelet_certificate_authority or connection.ca_file,
+            certificate=settings.kubelet_client_certificate,
+            key=settings.kubelet_client_key,
+            verify=not settings.kubelet_insecure_tls,
+        )
+        interval = max(
+            settings.metric_resolution if settings.kubelet_resource else 0.0,
+            settings.kubelet_summary_interval if settings.kubelet_summary else 0.0,
+        )
+        transport = pooled_transport(context, keepalive=min(2.5 * interval, _KEEPALIVE_CAP_S), receive_buffer=_RECEIVE_BUFFER)
+    return httpx.AsyncClient(
+        transport=transport,
+        auth=HeaderAuth(connection.credentials) if settings.kubelet_client_certificate is None else None,
+        headers={"User-Agent": "kubeglance", "Accept": "*/*", "Accept-Encoding": "identity"},
+        timeout=httpx.Timeout(None, connect=min(_CONNECT_S, settings.kubelet_request_timeout / 2)),
+        cookies=no_cookies(),
+        follow_redirects=False,
+        trust_env=False,
+    )
+
+
+def raise_file_limit(nodes: int = 0) -> int:
+    """Raise the soft limit of open files to the hard one; the limit that now holds. Warns if `nodes` connections do not fit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard and (hard == resource.RLIM_INFINITY or soft < hard):
+        wanted = 1_048_576 if hard == resource.RLIM_INFINITY else hard
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+        except (OSError, ValueError) as exc:
+            log.warning("cannot raise the limit of open files", limit=soft, error=str(exc))
+    if 0 <= soft < nodes + _SPARE_FILES:
+        log.warning(
+            "too few open files are allowed: each node needs one; raise the container's limit (RLIMIT_NOFILE)", limit=soft, nodes=nodes
+        )
+    return soft

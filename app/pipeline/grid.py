@@ -1,0 +1,102 @@
+"""When to scrape: a fixed grid on the wall clock, shifted for each node, so that load is even and replicas sample at the same moments.
+
+Pure: it reads no clock. Delays are measured by the loop's monotonic clock, so a jump of the wall clock costs one odd interval and
+neither stops scraping nor starts a storm.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+EARLY_S = 5.0
+"""Pause between the tries for a second sample after start: a kubelet's stats advance every 10 to 20 s, each with its own phase."""
+
+SPREAD_S = 5.0
+SPREAD_PER_TARGET_S = 0.005
+"""First scrapes are spread by this much for each target: a scrape with its TLS handshake costs a few milliseconds of CPU."""
+
+_HOUR_MS = 3_600_000
+
+
+def offsets(node: str, intervals: Sequence[float]) -> tuple[float, ...]:
+    """The shift in seconds of each collector's grid on `node`, in [0, interval).
+
+    The same node has the same shifts in every process (Python's own hash() differs from run to run). The collectors of one node never
+    coincide: their shifts differ modulo the greatest common divisor of the intervals.
+    """
+    lengths = [max(1, round(interval * 1000)) for interval in intervals]
+    step = math.gcd(*lengths) / max(1, len(lengths))
+    base = _number(node) % _HOUR_MS
+    return tuple(((base + slot * step) % length) / 1000 for slot, length in enumerate(lengths))
+
+
+def first_delay(node: str, collector: str, interval: float, targets: int) -> float:
+    """Seconds to wait before the first scrape: at once for few targets, spread over at most half an interval or 5 s for many."""
+    spread = min(interval / 2, SPREAD_S, targets * SPREAD_PER_TARGET_S)
+    return spread * (_number(f"{node}/{collector}") / 2**64)
+
+
+def _number(text: str) -> int:
+    """64 bits that are spread evenly and are the same everywhere."""
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest())
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Ticks at offset, offset + interval, ... of Unix time."""
+
+    interval: float
+    offset: float
+
+    def wait(self, wall: float, since: float) -> float:
+        """Seconds until the tick to wait for, `since` seconds after the last scrape began.
+
+        A tick that is less than half an interval after that scrape is left out: a timer that woke a moment early, or a clock that was
+        set back a little, would else scrape twice for one tick. So two scrapes are 0.5 to 1.5 intervals apart, whatever the clock does.
+        """
+        wait = self.interval - (wall - self.offset) % self.interval
+        return wait + self.interval if since + wait < self.interval / 2 else wait
+
+
+class Schedule:
+    """The waits of one loop. Call `wait` before each scrape and `done` after it, with the loop's two clock readings."""
+
+    def __init__(self, grid: Grid, first: float) -> None:
+        """`first` is the wait before the first scrape."""
+        self._grid = grid
+        self._first: float | None = first
+        self._began = 0.0
+        self._early_until: float | None = None
+        self._settled = False
+        self._rest_until: float | None = None
+
+    def wait(self, wall: float, monotonic: float) -> float:
+        """Seconds to wait now."""
+        if self._first is not None:
+            first, self._first = self._first, None
+            return first
+        if self._rest_until is not None:
+            rest, self._rest_until = self._rest_until - monotonic, None
+            return max(0.0, rest)
+        since = monotonic - self._began
+        if self._early_until is not None and self._began + EARLY_S <= self._early_until:
+            return max(0.0, EARLY_S - since)
+        return self._grid.wait(wall, since)
+
+    def begins(self, monotonic: float) -> None:
+        """A scrape begins."""
+        self._began = monotonic
+
+    def succeeded(self, *, settled: bool) -> None:
+        """The scrape gave a batch. Until every CPU time has advanced once (`settled`) the next come early, for at most one interval."""
+        if settled:
+            self._settled = True
+            self._early_until = None
+        elif not self._settled and self._early_until is None:
+            self._settled = True
+            self._early_until = self._began + self._grid.interval
+
+    def rest(self, monotonic: float, seconds: float) -> None:
+        """Do not ask again for `seconds`."""
+        self._rest_until = monotonic + seconds

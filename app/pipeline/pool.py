@@ -1,0 +1,99 @@
+"""Starts and stops the loops as nodes come, change and go. It listens to the cluster state; nothing polls."""
+
+from collections.abc import Sequence
+
+from app.cache.cluster import NodeChange
+from app.kube.records import NodeRecord
+from app.pipeline.grid import Grid, Schedule, first_delay, offsets
+from app.pipeline.scraper import Job, Scraper, Surroundings
+from app.pipeline.supervise import Children
+from app.pipeline.targets import target
+from app.settings import Settings
+from collectors._base import CollectError, Target
+
+LoopKey = tuple[str, str]
+"""(collector, node)."""
+
+
+class Pool:
+    """One loop for each job on each node. Hang `nodes_changed` into the cluster state's listeners."""
+
+    def __init__(self, jobs: Sequence[Job], settings: Settings, around: Surroundings, children: Children) -> None:
+        self._jobs = tuple(jobs)
+        self._settings = settings
+        self._around = around
+        self._children = children
+        self._nodes: dict[str, NodeRecord] = {}
+        self._targets: dict[LoopKey, Target] = {}
+        self._unanswered: set[LoopKey] = set()
+        self._intervals = [job.interval for job in self._jobs]
+
+    def __len__(self) -> int:
+        """Loops that run."""
+        return len(self._targets)
+
+    @property
+    def first_round_ended(self) -> bool:
+        """Whether every target that is known has been scraped once, whatever came of it."""
+        return not self._unanswered
+
+    def nodes_changed(self, changes: Sequence[NodeChange]) -> None:
+        """Follow changes of the cluster state. A new status of a node, such as its heartbeat, leaves its loops alone."""
+        for change in changes:
+            if change.new is not None:
+                self._nodes[change.new.name] = change.new
+            elif change.old is not None:
+                self._nodes.pop(change.old.name, None)
+        for change in changes:
+            if change.new is not None:
+                self._follow(change.new)
+            elif change.old is not None:
+                self._leave(change.old.name)
+
+    def _follow(self, node: NodeRecord) -> None:
+        shifts: tuple[float, ...] | None = None
+        for slot, job in enumerate(self._jobs):
+            name = job.collector.name
+            try:
+                wanted = target(node, name, self._settings)
+            except CollectError as error:
+                self._stop((name, node.name))
+                self._report(node, name, error)
+                continue
+            if self._targets.get((name, node.name)) != wanted:
+                shifts = shifts or offsets(node.name, self._intervals)
+                self._start(job, wanted, shifts[slot])
+
+    def _start(self, job: Job, wanted: Target, shift: float) -> None:
+        key = (job.collector.name, wanted.name)
+        first = first_delay(wanted.name, job.collector.name, job.interval, len(self._nodes) * len(self._jobs))
+        scraper = Scraper(
+            job,
+            wanted,
+            Schedule(Grid(job.interval, shift), first),
+            self._around,
+            ready=lambda: self._is_ready(wanted.name),
+            answered=lambda: self._unanswered.discard(key),
+        )
+        self._targets[key] = wanted
+        self._unanswered.add(key)
+        self._children.start(key, scraper.run)
+
+    def _is_ready(self, name: str) -> bool:
+        node = self._nodes.get(name)
+        return node is not None and node.ready
+
+    def _report(self, node: NodeRecord, collector: str, error: CollectError) -> None:
+        self._around.faults.failed(node.name, collector, error, at=self._around.clock.monotonic(), ready=node.ready)
+        self._around.sink.failed(node.name, collector, error)
+
+    def _stop(self, key: LoopKey) -> None:
+        if self._targets.pop(key, None) is not None:
+            self._children.stop(key)
+        self._unanswered.discard(key)
+
+    def _leave(self, name: str) -> None:
+        for job in self._jobs:
+            self._stop((job.collector.name, name))
+            self._around.faults.forget(name, job.collector.name)
+        self._around.metrics.forget_node(name)

@@ -1,0 +1,152 @@
+"""The loop of one collector on one node: wait for the tick, scrape within the deadline, hand on what came of it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx
+import msgspec
+import structlog
+
+from app.clock import Clock
+from app.pipeline.faults import Faults
+from app.pipeline.grid import Schedule
+from app.pipeline.sink import Sink
+from app.telemetry import Metrics
+from collectors._base import Batch, Cause, CollectError, Collector, Target
+
+REST_S = 600.0
+_LASTING = {("kubelet_resource", Cause.NOT_FOUND), ("kubelet_summary", Cause.NOT_FOUND), ("kubelet_summary", Cause.FORBIDDEN)}
+"""What no second try mends soon: the endpoint does not exist there, or RBAC does not grant it. The other endpoint serves the node."""
+
+_NEXT_ADDRESS = {Cause.DNS, Cause.DIAL}
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A collector with its settings: interval and deadline in seconds."""
+
+    collector: Collector
+    interval: float
+    deadline: float
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all loops share."""
+
+    client: httpx.AsyncClient
+    sink: Sink
+    clock: Clock
+    faults: Faults
+    metrics: Metrics
+
+
+class Scraper:
+    """Scrapes `target` for ever. Nothing but cancellation ends `run`: whatever happens becomes a CollectError for the sink."""
+
+    def __init__(
+        self,
+        job: Job,
+        target: Target,
+        schedule: Schedule,
+        around: Surroundings,
+        *,
+        ready: Callable[[], bool] = lambda: True,
+        answered: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`ready` tells whether the node is Ready now; `answered` is called after every scrape, whatever its outcome."""
+        self._job = job
+        self._target = target
+        self._urls = target.urls
+        self._schedule = schedule
+        self._around = around
+        self._ready = ready
+        self._answered = answered
+        self._confused = False
+
+    async def run(self) -> None:
+        """Scrape on the schedule, for ever."""
+        clock = self._around.clock
+        while True:
+            await asyncio.sleep(self._schedule.wait(clock.wall(), clock.monotonic()))
+            await self.once()
+
+    async def once(self) -> None:
+        """One scrape and its outcome."""
+        around, name = self._around, self._job.collector.name
+        began = around.clock.monotonic()
+        self._schedule.begins(began)
+        try:
+            batch = await self._collect()
+            self._took(began, success=True)
+            settled = around.sink.publish(self._target.name, name, batch)
+        except CollectError as error:
+            self._failed(error, began)
+        except Exception as exc:
+            if not self._confused:
+                self._confused = True
+                log.exception("unexpected error in a scrape; please report it", node=self._target.name, collector=name)
+            error = CollectError(
+                Cause.PAYLOAD, f"unexpected error: {type(exc).__name__}: {exc}", "please report it, with the log's traceback"
+            )
+            self._failed(error, began)
+        else:
+            now = around.clock.monotonic()
+            self._schedule.succeeded(settled=settled)
+            around.metrics.published(name, seconds=now - began, dropped=batch.dropped)
+            around.faults.succeeded(self._target.name, name, at=now)
+        self._answered()
+
+    def _took(self, began: float, *, success: bool) -> None:
+        clock = self._around.clock
+        self._around.metrics.scraped(self._target.name, seconds=clock.monotonic() - began, at=clock.wall(), success=success)
+
+    def _failed(self, error: CollectError, began: float) -> None:
+        around, name = self._around, self._job.collector.name
+        now = around.clock.monotonic()
+        self._took(began, success=False)
+        note = ""
+        if (name, error.cause) in _LASTING:
+            self._schedule.rest(now, REST_S)
+            note = f"asked again in {REST_S / 60:.0f} minutes; until then the node is served from its other endpoint"
+        around.faults.failed(self._target.name, name, error, at=now, ready=self._ready(), note=note)
+        around.sink.failed(self._target.name, name, error)
+
+    async def _collect(self) -> Batch:
+        """One batch within the deadline, from the first address that can be reached; that one is tried first from then on."""
+        deadline = self._job.deadline
+        try:
+            async with asyncio.timeout(deadline):
+                return await self._from_any_address()
+        except TimeoutError as exc:
+            raise CollectError(
+                Cause.DEADLINE,
+                f"node {self._target.name}: no whole answer from {self._urls[0]} within {deadline:g} s",
+                "the kubelet is slow, hangs or cannot be reached; see its log, or raise the time-out",
+            ) from exc
+
+    async def _from_any_address(self) -> Batch:
+        around = self._around
+        failures: list[CollectError] = []
+        for url in self._urls:
+            target = self._target if len(self._urls) == 1 else msgspec.structs.replace(self._target, urls=(url,))
+            try:
+                batch = await self._job.collector.collect(target, around.client, received=around.clock.wall())
+            except CollectError as error:
+                if error.cause not in _NEXT_ADDRESS:
+                    self._prefer(url)
+                    raise
+                failures.append(error)
+            else:
+                self._prefer(url)
+                return batch
+        if len(failures) == 1:
+            raise failures[0]
+        raise CollectError(failures[0].cause, "; ".join(error.message for error in failures), failures[0].remedy) from failures[0]
+
+    def _prefer(self, url: str) -> None:
+        """An address that answers, even with an error, is the right one."""
+        if url != self._urls[0]:
+            self._urls = (url, *(other for other in self._urls if other != url))

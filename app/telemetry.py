@@ -1,0 +1,148 @@
+"""Logs and kubeglance's own metrics.
+
+Metrics live in one class on a registry that is handed in: no global state, so that tests and two servers in one process do not mix.
+metrics-server's six names are kept, for its dashboards and alerts work on; what it has no name for begins with kubeglance_.
+"""
+
+import logging
+import sys
+from typing import TextIO
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_TICK = (*_SECONDS, 12.5, 15, 22.5, 30)
+_FRESHNESS = tuple(round(1.364**power, 3) for power in range(20))
+
+
+def configure_logging(form: str = "text", verbosity: int = 0, stream: TextIO | None = None) -> None:
+    """Send structlog's and the standard library's records to `stream` (stderr), one a line.
+
+    `form` is "text" or "json". Verbosity 0 shows info and above, 4 and above debug too, as metrics-server's -v does; libraries
+    speak from 6 on.
+    """
+    target = sys.stderr if stream is None else stream
+    colours = form == "text" and target.isatty()
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+    ]
+    ending: list[structlog.typing.Processor] = (
+        [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        if form == "json"
+        else [structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback)]
+    )
+    level = logging.DEBUG if verbosity >= 4 else logging.INFO
+    structlog.configure(
+        processors=[*shared, *ending],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(target),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(target)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *ending]
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.DEBUG if verbosity >= 6 else logging.WARNING)
+
+
+class Metrics:
+    """All self-metrics. Each is described in docs/metrics.md; a test compares the two."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        # A *_created series beside each counter and histogram would make a scrape of us half as dear again.
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus_client has no types here
+        self.registry = registry
+        self._request_duration = Histogram(
+            "metrics_server_kubelet_request_duration_seconds",
+            "Duration of one scrape of a kubelet, by node.",
+            ["node"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._requests = Counter(
+            "metrics_server_kubelet_request_total", "Scrapes of kubelets, by whether they gave samples.", ["success"], registry=registry
+        )
+        self._last_request = Gauge(
+            "metrics_server_kubelet_last_request_time_seconds",
+            "Unix time of the last scrape of a node's kubelet.",
+            ["node"],
+            registry=registry,
+        )
+        self._tick = Histogram(
+            "metrics_server_manager_tick_duration_seconds",
+            "From the start of one node's scrape until its samples were published (kubeglance publishes node by node).",
+            buckets=_TICK,
+            registry=registry,
+        )
+        self._points = Gauge(
+            "metrics_server_storage_points", "Nodes and containers whose usage can be served.", ["type"], registry=registry
+        )
+        self._freshness = Histogram(
+            "metrics_server_api_metric_freshness_seconds",
+            "Age of the metrics served, one observation an item.",
+            buckets=_FRESHNESS,
+            registry=registry,
+        )
+        self._failures = Counter(
+            "kubeglance_scrape_failures_total", "Failed scrapes, by collector and cause.", ["collector", "cause"], registry=registry
+        )
+        self._failing = Gauge(
+            "kubeglance_failing_targets",
+            "Targets whose last scrape failed, by collector and cause.",
+            ["collector", "cause"],
+            registry=registry,
+        )
+        self._dropped = Counter(
+            "kubeglance_dropped_samples_total", "Lines or entries of scrapes that could not be used.", ["collector"], registry=registry
+        )
+        for outcome in ("true", "false"):
+            self._requests.labels(outcome)
+
+    def scraped(self, node: str, *, seconds: float, at: float, success: bool) -> None:
+        """A scrape of `node` ended at Unix time `at`."""
+        self._request_duration.labels(node).observe(seconds)
+        self._last_request.labels(node).set(at)
+        self._requests.labels("true" if success else "false").inc()
+
+    def published(self, collector: str, *, seconds: float, dropped: int) -> None:
+        """Samples were published `seconds` after their scrape began; `dropped` lines were of no use."""
+        self._tick.observe(seconds)
+        if dropped:
+            self._dropped.labels(collector).inc(dropped)
+
+    def failure(self, collector: str, cause: str) -> None:
+        """A scrape failed."""
+        self._failures.labels(collector, cause).inc()
+
+    def failing(self, collector: str, cause: str, targets: int) -> None:
+        """So many targets of `collector` fail for `cause` now."""
+        self._failing.labels(collector, cause).set(targets)
+
+    def points(self, *, nodes: int, containers: int) -> None:
+        """What can be served now."""
+        self._points.labels("node").set(nodes)
+        self._points.labels("container").set(containers)
+
+    def served(self, age: float) -> None:
+        """An item whose sample is `age` seconds old was served."""
+        self._freshness.observe(age)
+
+    def forget_node(self, node: str) -> None:
+        """Drop the series of a node that is gone; else they would pile up in a cluster that scales."""
+        for metric in (self._request_duration, self._last_request):
+            _remove(metric, node)
+
+
+def _remove(metric: Histogram | Gauge, *labels: str) -> None:
+    try:
+        metric.remove(*labels)
+    except KeyError:
+        return
