@@ -36,11 +36,14 @@ class Item(Struct, gc=False, weakref=False):
 class Collection:
     """Items of one kind, sorted by namespace and name. Readers take references and the version at once and never write."""
 
-    def __init__(self, knows: Callable[[Key], bool]) -> None:
-        """`knows(key)` tells whether the cluster has the thing that the object would be about, values or not (for the 404 text)."""
+    def __init__(self, knows: Callable[[Key], bool], version: int = 0) -> None:
+        """`knows(key)` tells whether the cluster has the thing that the object would be about, values or not (for the 404 text).
+
+        `version` is that of the empty collection: a list always has one, or informers could not go on from it.
+        """
         self._items: SortedDict = SortedDict()
         self.knows = knows
-        self.version = 0
+        self.version = version
 
     def __len__(self) -> int:
         return len(self._items)

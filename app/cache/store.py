@@ -36,15 +36,12 @@ class Store:
         self._versions = versions
         self._node_usage: dict[str, NodeUsage] = {}
         self._pod_usage: dict[Key, PodUsage] = {}
-        self.attempted: set[str] = set()
-        """Nodes of which at least one scrape has ended, well or not."""
         nodes.listeners.append(self._nodes_changed)
         pods.listeners.append(self._pods_changed)
 
     def publish(self, node: str, source: str, batch: Batch) -> bool:
         """Take one scrape's samples and publish what changes. True once every CPU time of this (node, source) has advanced."""
         self.expire()
-        self.attempted.add(node)
         if self._nodes.get(("", node)) is None:
             return True
         on_node = self._pods.on_node(node)
@@ -55,7 +52,6 @@ class Store:
     def failed(self, node: str, source: str, _error: CollectError) -> None:
         """A scrape that failed changes nothing, but what outlived its time goes."""
         self.expire()
-        self.attempted.add(node)
         self._refresh(node, self._samples.sweep(node, self._sources[source]))
 
     def expire(self) -> None:
@@ -105,8 +101,6 @@ class Store:
             if old is not None and (new is None or new.uid != old.uid):
                 self._samples.forget_node(old.name, self._sources.values())
                 self._node_usage.pop(old.name, None)
-                if new is None:
-                    self.attempted.discard(old.name)
                 for key in self._pods.on_node(old.name):
                     self._pod_usage.pop(key, None)
                     lost.append(key)

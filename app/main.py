@@ -1,0 +1,245 @@
+"""The composition root: what `kubeglance serve` is made of, and in which order it lives and ends."""
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from importlib.metadata import version as package_version
+from pathlib import Path
+from typing import Any
+
+import httpx
+import structlog
+import uvloop
+from prometheus_client import CollectorRegistry
+
+from app import kinds
+from app.auth.access import AccessReviewer
+from app.auth.extension import NAME, NAMESPACE, ExtensionAuthentication
+from app.auth.gate import DelegatingGate
+from app.auth.token import TokenAuthenticator
+from app.auth.trust import Trust
+from app.cache import rates
+from app.cache.cluster import Nodes, Pods
+from app.cache.collection import Collection
+from app.cache.projection import Projection, Subject
+from app.cache.readiness import Heartbeat, Readiness
+from app.cache.samples import Samples, Source, time_to_live
+from app.cache.store import Store
+from app.cache.versions import Versions
+from app.clock import Clock, SystemClock
+from app.errors import KubeglanceError
+from app.kube import config, watched
+from app.kube.client import KubeClient
+from app.kube.config import Connection
+from app.kube.records import Key
+from app.kube.reflector import Reflector
+from app.pipeline.connections import kubelet_client, raise_file_limit
+from app.pipeline.faults import Faults
+from app.pipeline.pool import Pool
+from app.pipeline.scraper import Job, Surroundings
+from app.pipeline.supervise import Supervisor
+from app.routes.app import create_app
+from app.routes.health import Check, HealthChecks, always_ok
+from app.routes.resources import Served, create_resources
+from app.routes.version import version_info
+from app.serving.dispatch import Dispatcher
+from app.serving.server import Server, server_config
+from app.serving.tls import ServerTLS
+from app.serving_certificate import serving_files
+from app.settings import Settings
+from app.telemetry import Metrics, configure_logging
+from collectors.kubelet_resource import KubeletResource
+from collectors.kubelet_summary import KubeletSummary
+
+_EXPIRE_S = 1.0
+_BEAT_S = 1.0
+_CERTIFICATE_S = 5.0
+
+_STEPS = {"kubelet_resource": rates.resource_step, "kubelet_summary": rates.summary_step}
+"""How the samples of each kubelet collector become usages."""
+
+_log = structlog.get_logger(__name__)
+
+
+def _jobs(settings: Settings) -> list[Job]:
+    """The collectors that are switched on, in order of preference for a value."""
+    resource = Job(KubeletResource(), settings.metric_resolution, settings.kubelet_request_timeout)
+    summary = Job(KubeletSummary(), settings.kubelet_summary_interval, settings.kubelet_summary_timeout)
+    return [job for job, on in ((resource, settings.kubelet_resource), (summary, settings.kubelet_summary)) if on]
+
+
+class Kubeglance:
+    """One whole kubeglance without its listener: `app` serves requests, `start` sets everything going that keeps the cache fresh.
+
+    Clock and transports are handed in, so that a test can run the whole of it in virtual time against kubelets and a kube-apiserver that
+    are functions.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        connection: Connection,
+        *,
+        clock: Clock,
+        registry: CollectorRegistry,
+        kube_transport: httpx.AsyncBaseTransport | None = None,
+        kubelet_transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        """`connection` leads to kube-apiserver; TokenReviews and SubjectAccessReviews may be asked elsewhere (settings)."""
+        self._settings = settings
+        self._clock = clock
+        self._client = KubeClient(connection, transport=kube_transport)
+        self._kubelets = kubelet_client(settings, connection, transport=kubelet_transport)
+        self._closing = [self._client.aclose, self._kubelets.aclose]
+        self.trust = Trust()
+        self.nodes, self.pods = Nodes(), Pods()
+        self._reflectors: tuple[Reflector[Any], ...] = (
+            Reflector(self._client, watched.NODES, self.nodes, clock),
+            Reflector(self._client, watched.PODS, self.pods, clock),
+            Reflector(self._client, watched.one_config_map(NAMESPACE, NAME), ExtensionAuthentication(self.trust), clock),
+        )
+        self._jobs = _jobs(settings)
+        self._pool: Pool | None = None
+        self._metrics = Metrics(registry)
+        versions = Versions(clock, instance=secrets.randbits(10))
+        served = [Served(kind, Collection(knows=self._knows(kind.subject), version=versions.current)) for kind in kinds.load()]
+        self.store = Store(
+            nodes=self.nodes,
+            pods=self.pods,
+            samples=Samples(clock.monotonic),
+            sources=[Source(job.collector.name, _STEPS[job.collector.name], time_to_live(job.interval)) for job in self._jobs],
+            projections=[Projection(kind.subject, kind.project, collection) for kind, collection in served],
+            versions=versions,
+        )
+        interval = min(job.interval for job in self._jobs)
+        self.readiness = Readiness(not_synced=self._not_synced, first_round=self._first_round, interval=interval, clock=clock)
+        self._heartbeat = Heartbeat(clock, late_after=1.5 * interval)
+        gate = DelegatingGate(
+            self.trust,
+            TokenAuthenticator(self._reviews(settings.authentication_kubeconfig), clock),
+            AccessReviewer(self._reviews(settings.authorization_kubeconfig), clock),
+            clock,
+        )
+        resources = create_resources(served, gate=gate, clock=clock, versions=versions)
+        app = create_app(
+            [kind for kind, _ in served],
+            resources,
+            gate=gate,
+            checks=self._checks(),
+            registry=registry,
+            clock=clock,
+            version=version_info(package_version("kubeglance")),
+        )
+        self.app = Dispatcher(app, resources, max_in_flight=settings.max_requests_inflight)
+
+    def start(self, supervisor: Supervisor) -> None:
+        """Set everything going that runs beside requests."""
+        around = Surroundings(self._kubelets, self.store, self._clock, Faults(self._metrics), self._metrics)
+        self._pool = Pool(self._jobs, self._settings, around, supervisor.children("scrape"))
+        self.nodes.listeners.append(self._pool.nodes_changed)
+        for reflector in self._reflectors:
+            supervisor.guard(f"watch {reflector.name}", reflector.run)
+        supervisor.guard("heartbeat", _every(_BEAT_S, self._heartbeat.beat))
+        supervisor.guard("expiry", _every(_EXPIRE_S, self.store.expire))
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for close in self._closing:
+            await close()
+
+    def _reviews(self, kubeconfig: Path | None) -> KubeClient:
+        """The client for reviews: the common one, unless a kubeconfig of its own is given."""
+        if kubeconfig is None or kubeconfig == self._settings.kubeconfig:
+            return self._client
+        client = KubeClient(config.load(kubeconfig, clock=self._clock))
+        self._closing.append(client.aclose)
+        return client
+
+    def _knows(self, subject: Subject) -> Callable[[Key], bool]:
+        table: Nodes | Pods = self.nodes if subject is Subject.NODE else self.pods
+        return lambda key: table.get(key) is not None
+
+    def _not_synced(self) -> str:
+        missing = [reflector.name for reflector in self._reflectors if not reflector.synced.is_set()]
+        return f"not listed yet: {', '.join(missing)}" if missing else ""
+
+    def _first_round(self) -> bool:
+        return self._pool is not None and self._pool.first_round_ended
+
+    def _checks(self) -> HealthChecks:
+        """The checks of metrics-server, by their names and in their order, for what reads them.
+
+        livez holds only what a restart would mend: the loop's own pulse. The watches of a live process mend themselves.
+        """
+        common = (
+            Check("ping", always_ok),
+            Check("log", always_ok),
+            Check("poststarthook/max-in-flight-filter", always_ok),
+            Check("poststarthook/storage-object-count-tracker-hook", always_ok),
+        )
+        timely = Check("metric-collection-timely", self._heartbeat.late)
+        informers = Check("metadata-informer-sync", self.readiness.informers)
+        return HealthChecks(
+            healthz=(*common, informers),
+            livez=(*common, timely, Check("metadata-informer-sync", always_ok)),
+            readyz=(
+                *common,
+                Check("metric-storage-ready", self.readiness.storage),
+                Check("metric-informer-sync", self.readiness.informers),
+                informers,
+                Check("shutdown", self.readiness.shutdown),
+            ),
+        )
+
+
+def serve(settings: Settings) -> int:
+    """Serve until SIGTERM or SIGINT; the exit code. Raises KubeglanceError for what keeps it from starting."""
+    configure_logging(settings.logging_format, settings.v)
+    try:
+        uvloop.run(_serve(settings, SystemClock()))
+    except* KubeglanceError as group:
+        raise group.exceptions[0] from None
+    return 0
+
+
+async def _serve(settings: Settings, clock: Clock) -> None:
+    raise_file_limit()
+    files = serving_files(settings, clock)
+    tls = ServerTLS(files.certificate, files.key)
+    connection = config.load(settings.kubeconfig, clock=clock)
+    async with AsyncExitStack() as stack:
+        listener = stack.enter_context(_listen(settings.bind_address, settings.secure_port))
+        kubeglance = Kubeglance(settings, connection, clock=clock, registry=CollectorRegistry())
+        stack.push_async_callback(kubeglance.aclose)
+        kubeglance.trust.on_change(tls.use_bundle)
+        server = Server(
+            server_config(kubeglance.app, host=settings.bind_address, port=settings.secure_port, ssl_context=tls.context, lifespan=False),
+            shutdown_delay=settings.shutdown_delay_duration,
+            on_drain=kubeglance.readiness.drain,
+        )
+        supervisor = await stack.enter_async_context(Supervisor())
+        kubeglance.start(supervisor)
+        supervisor.guard("serving certificate", _every(_CERTIFICATE_S, tls.reload_if_changed))
+        _log.info("serving", address=settings.bind_address, port=settings.secure_port, kube_apiserver=connection.server)
+        await server.serve(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, dualstack_ipv6=host == "::" and socket.has_dualstack_ipv6(), backlog=2048)
+    except OSError as exc:
+        raise KubeglanceError(f"cannot listen on {host} port {port}: {exc.strerror}; see --bind-address and --secure-port") from exc
+
+
+def _every(seconds: float, act: Callable[[], object]) -> Callable[[], Awaitable[None]]:
+    """A task that acts again and again."""
+
+    async def run() -> None:
+        while True:
+            act()
+            await asyncio.sleep(seconds)
+
+    return run
