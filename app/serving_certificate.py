@@ -71,7 +71,7 @@ def _usable(files: ServingFiles, clock: Clock) -> bool:
     """Whether the pair is there and serves. False: it may be made anew. Raises CertificateError for a broken pair of someone else."""
     try:
         pem = files.certificate.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as err:
         raise CertificateError(f"cannot read {files.certificate}: {err.strerror}; mend its permissions or remove it") from err

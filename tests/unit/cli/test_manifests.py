@@ -1,0 +1,223 @@
+"""`kubeglance manifests`: objects that derive from the kinds, ask for the least rights and never skip verification."""
+
+import base64
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from app.certs import Authority
+from app.cli.certs import service_names
+from app.cli.manifests import base_files, run
+from app.cli.objects import Manifest, Options, install
+from app.kinds import load
+from app.kinds._base import Kind
+from tests.fakes.clock import ManualClock
+
+ROOT = Path(__file__).parents[3]
+BASE = ROOT / "deploy" / "base"
+
+
+def objects(options: Options | None = None, kinds: tuple[Kind, ...] | None = None) -> list[Manifest]:
+    """All objects in order."""
+    groups = install(options or Options(image="kubeglance:test"), load() if kinds is None else kinds)
+    return [item for group in groups.values() for item in group]
+
+
+def of_kind(kind: str, **options: Any) -> list[Manifest]:
+    """The objects of one kind."""
+    return [item for item in objects(Options(image="kubeglance:test", **options)) if item["kind"] == kind]
+
+
+def printed(capsys: pytest.CaptureFixture[str], *argv: str) -> list[Manifest]:
+    """What the command prints, read again."""
+    assert 0 == run(argv)
+    return list(yaml.safe_load_all(capsys.readouterr().out))
+
+
+def test_an_apiservice_for_each_version_of_each_kind() -> None:
+    """Both versions of metrics.k8s.io, the GA version preferred."""
+    services = {item["metadata"]["name"]: item["spec"] for item in of_kind("APIService")}
+
+    assert {f"{version}.{kind.group}" for kind in load() for version in kind.versions} == set(services)
+    assert services["v1.metrics.k8s.io"]["versionPriority"] > services["v1beta1.metrics.k8s.io"]["versionPriority"]
+    assert {100} == {spec["groupPriorityMinimum"] for spec in services.values()}
+
+
+def test_names_of_the_leaf_include_the_name_that_the_aggregator_verifies() -> None:
+    """certs and manifests have the same defaults."""
+    (spec, *_) = [item["spec"]["service"] for item in of_kind("APIService")]
+
+    assert f"{spec['name']}.{spec['namespace']}.svc" in service_names("kubeglance", "kube-system")
+
+
+@pytest.mark.parametrize("ca", [None, b"CA"])
+def test_verification_is_never_skipped(ca: bytes | None) -> None:
+    """With or without a caBundle, insecureSkipTLSVerify is not written."""
+    assert "insecureSkipTLSVerify" not in yaml.safe_dump(objects(Options(image="x", ca=ca)))
+
+
+def test_ca_bundle_holds_the_certificates_of_the_file_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A private key in the same file does not end in an APIService."""
+    authority = Authority.create("CA", ManualClock())
+    (tmp_path / "ca.pem").write_bytes(authority.key_pem + authority.certificate_pem)
+
+    bundles = {item["spec"]["caBundle"] for item in printed(capsys, f"--ca-file={tmp_path}/ca.pem") if item["kind"] == "APIService"}
+
+    assert {base64.b64encode(authority.certificate_pem).decode()} == bundles
+
+
+def test_a_new_kind_gets_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    """A kind in another group brings an APIService and a rule, with no change here."""
+    other = dataclasses.replace(load()[0], group="example.com", versions=("v1",), resource="things", version_priorities=None)
+
+    everything = objects(kinds=(*load(), other))
+
+    assert ["v1.example.com"] == [item["metadata"]["name"] for item in everything if item.get("spec", {}).get("group") == "example.com"]
+    (reader,) = [item for item in everything if item["metadata"]["name"] == "system:kubeglance:reader"]
+    assert {"apiGroups": ["example.com"], "resources": ["things"], "verbs": ["get", "list"]} in reader["rules"]
+
+
+def test_rights_are_the_least() -> None:
+    """Reading only: what is watched is listed and watched, a kubelet is asked with get, and there is no wildcard."""
+    rules = [rule for item in of_kind("ClusterRole") for rule in item["rules"]]
+
+    assert {"get", "list", "watch"} >= {verb for rule in rules for verb in rule["verbs"]}
+    assert "*" not in {word for rule in rules for words in rule.values() for word in words}
+    assert {"system:auth-delegator", "extension-apiserver-authentication-reader", "system:kubeglance"} == {
+        item["roleRef"]["name"] for item in objects() if item["kind"].endswith("Binding")
+    }
+
+
+def test_the_pod_keeps_to_the_restricted_standard() -> None:
+    """Pod Security Standards, level restricted, and a read-only root."""
+    (deployment,) = of_kind("Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+
+    assert (True, {"type": "RuntimeDefault"}) == (pod["securityContext"]["runAsNonRoot"], pod["securityContext"]["seccompProfile"])
+    assert {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}} == container[
+        "securityContext"
+    ]
+    assert ("/livez", "/readyz") == (
+        container["livenessProbe"]["httpGet"]["path"],
+        container["readinessProbe"]["httpGet"]["path"],
+    )
+
+
+def test_options_reach_the_objects(capsys: pytest.CaptureFixture[str]) -> None:
+    """Namespace, names, image, replicas, Secret and flags."""
+    everything = printed(
+        capsys,
+        "--namespace=monitoring",
+        "--service=glance",
+        "--image=registry.example/k:1",
+        "--replicas=3",
+        "--cert-secret=mine",
+        "--arg=--kubelet-insecure-tls",
+    )
+    by_kind = {item["kind"]: item for item in everything}
+    pod = by_kind["Deployment"]["spec"]["template"]["spec"]
+
+    assert "Namespace" == everything[0]["kind"]
+    assert {"monitoring", "kube-system"} == {item["metadata"]["namespace"] for item in everything if "namespace" in item["metadata"]}
+    assert {"name": "glance", "namespace": "monitoring", "port": 443} == by_kind["APIService"]["spec"]["service"]
+    assert ("registry.example/k:1", 3) == (pod["containers"][0]["image"], by_kind["Deployment"]["spec"]["replicas"])
+    assert "mine" == pod["volumes"][0]["secret"]["secretName"]
+    assert "--kubelet-insecure-tls" == pod["containers"][0]["args"][-1]
+
+
+def test_selectors_agree() -> None:
+    """Service, Deployment, PodDisruptionBudget and pod template name the same pods, and the ports meet."""
+    by_kind = {item["kind"]: item["spec"] for item in objects() if item["kind"] in {"Service", "Deployment", "PodDisruptionBudget"}}
+    template = by_kind["Deployment"]["template"]
+
+    assert (
+        by_kind["Service"]["selector"]
+        == by_kind["Deployment"]["selector"]["matchLabels"]
+        == by_kind["PodDisruptionBudget"]["selector"]["matchLabels"]
+        == template["metadata"]["labels"]
+    )
+    assert by_kind["Service"]["ports"][0]["targetPort"] == template["spec"]["containers"][0]["ports"][0]["name"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        pytest.param(["--namespace=A_b"], 2, "--namespace=A_b: is not a Kubernetes name", id="namespace"),
+        pytest.param(["--service="], 2, "--service=: is not a Kubernetes name", id="service"),
+        pytest.param(["--image=a b"], 2, "--image=a b: is not an image reference", id="image"),
+        pytest.param(["--replicas=-1"], 2, "--replicas=-1: must not be negative", id="replicas"),
+        pytest.param(["--arg=--kubelet-prot=1"], 2, "--kubelet-prot: unknown flag; did you mean --kubelet-port?", id="flag-for-serve"),
+        pytest.param(["--ca-file=/does/not/exist"], 1, "--ca-file: cannot read /does/not/exist: No such file", id="no-file"),
+        pytest.param([f"--ca-file={__file__}"], 1, "has no PEM certificate; give it ca.crt", id="no-certificate"),
+    ],
+)
+def test_wrong_use(argv: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, nothing printed that could be applied."""
+    assert code == run(argv)
+    out, err = capsys.readouterr()
+    assert "" == out
+    assert said in err
+
+
+def test_without_a_ca_a_note_tells_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard error, so that a pipe to kubectl stays clean."""
+    assert 0 == run([])
+    assert "without --ca-file the APIServices have no caBundle" in capsys.readouterr().err
+
+
+def test_dir_writes_a_kustomize_base(tmp_path: Path) -> None:
+    """All files, and a kustomization that lists them."""
+    assert 0 == run(["--dir", str(tmp_path / "base")])
+
+    listed = yaml.safe_load((tmp_path / "base" / "kustomization.yaml").read_text())["resources"]
+    assert {path.name for path in (tmp_path / "base").iterdir()} == {*listed, "kustomization.yaml"}
+
+
+def test_deploy_base_is_what_the_command_writes() -> None:
+    """deploy/base is derived: `make docs` writes it."""
+    version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version is not None
+    files = base_files(install(Options(image=f"kubeglance:{version[1]}"), load()))
+
+    assert files == {path.name: path.read_text() for path in BASE.iterdir()}
+
+
+def kubectl() -> str:
+    """A kubectl: envtest's, the one that was built, or that of the PATH. Skips (or fails, where nothing may be skipped) without one."""
+    folders = [os.environ.get("KUBEBUILDER_ASSETS", ""), str(ROOT / ".controlplane" / "bin"), *os.environ.get("PATH", "").split(os.pathsep)]
+    found = shutil.which("kubectl", path=os.pathsep.join(folder for folder in folders if folder))
+    if found is None:
+        reason = "kubectl is not here: install it or run `make controlplane`"
+        if os.environ.get("KUBEGLANCE_TEST_ALL") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+@pytest.mark.parametrize("folder", ["base", "overlays/cert-manager"])
+def test_kustomize_renders(folder: str) -> None:
+    """Both ways to install render, and hold the same APIServices."""
+    done = subprocess.run([kubectl(), "kustomize", str(ROOT / "deploy" / folder)], capture_output=True, text=True, check=False)
+
+    assert ("", 0) == (done.stderr, done.returncode)
+    rendered = list(yaml.safe_load_all(done.stdout))
+    assert {(item["kind"], item["metadata"]["name"]) for item in objects()} <= {
+        (item["kind"], item["metadata"]["name"]) for item in rendered
+    }
+
+
+def test_the_cert_manager_overlay_makes_the_secret_and_injects_its_ca() -> None:
+    """The Certificate's Secret is the one that the Deployment mounts; its names are the Service's."""
+    documents = list(yaml.safe_load_all((ROOT / "deploy/overlays/cert-manager/certificates.yaml").read_text()))
+    (leaf,) = [item["spec"] for item in documents if item["kind"] == "Certificate" and not item["spec"].get("isCA")]
+
+    assert Options(image="x").cert_secret == leaf["secretName"]
+    assert list(service_names("kubeglance", "kube-system")) == leaf["dnsNames"]
