@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-
 from pathlib import Path
 
 import pytest
@@ -103,8 +102,7 @@ def test_ctrl_c_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _loaded_by(argv: list[str]) -> set[str]:
     """The modules that a process has after running a command."""
-    code = f"import sys, json; from app.certs import Authority
-from app.cli.main import main; main({argv!r}, {{}}); print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    code = f"import sys, json; from app.cli.main import main; main({argv!r}, {{}}); print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
