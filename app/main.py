@@ -5,7 +5,6 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from importlib.metadata import version as package_version
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
 
-from app import kinds
+from app import __version__, kinds
 from app.auth.access import AccessReviewer
 from app.auth.extension import NAME, NAMESPACE, ExtensionAuthentication
 from app.auth.gate import DelegatingGate
@@ -130,7 +129,7 @@ class Kubeglance:
             checks=self._checks(),
             registry=registry,
             clock=clock,
-            version=version_info(package_version("kubeglance")),
+            version=version_info(__version__),
         )
         self.app = Dispatcher(app, resources, max_in_flight=settings.max_requests_inflight)
 
