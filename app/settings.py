@@ -152,7 +152,7 @@ class Settings(BaseModel):
     kubelet_client_key: Annotated[File, _about("Private key of the client certificate for kubelets.")] = None
     # Logs
     logging_format: Annotated[Literal["text", "json"], _about("Form of the log on standard error: text or json.")] = "text"
-    v: Annotated[Integer, Field(ge=0), _about("Log level: 0 to 3 informs, 4 and more also debugs.")] = 0
+    v: Annotated[Integer, Field(ge=0), _about("Log level: from 4 also debug messages, from 6 those of the libraries too.")] = 0
 
     @model_validator(mode="after")
     def _obey_rules(self) -> Self:
