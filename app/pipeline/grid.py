@@ -55,7 +55,7 @@ class Grid:
         A tick that is less than half an interval after that scrape is left out: a timer that woke a moment early, or a clock that was
         set back a little, would else scrape twice for one tick. So two scrapes are 0.5 to 1.5 intervals apart, whatever the clock does.
         """
-        wait = self.interval - (wall - self.offset) % self.interval
+        wait = self.interval - (wall - self.offset) % self.interval or self.interval
         return wait + self.interval if since + wait < self.interval / 2 else wait
 
 
@@ -68,7 +68,7 @@ class Schedule:
         self._first: float | None = first
         self._began = 0.0
         self._early_until: float | None = None
-        self._settled = False
+        self._early_given = False
         self._rest_until: float | None = None
 
     def wait(self, wall: float, monotonic: float) -> float:
@@ -91,11 +91,10 @@ class Schedule:
     def succeeded(self, *, settled: bool) -> None:
         """The scrape gave a batch. Until every CPU time has advanced once (`settled`) the next come early, for at most one interval."""
         if settled:
-            self._settled = True
             self._early_until = None
-        elif not self._settled and self._early_until is None:
-            self._settled = True
+        elif not self._early_given:
             self._early_until = self._began + self._grid.interval
+        self._early_given = True
 
     def rest(self, monotonic: float, seconds: float) -> None:
         """Do not ask again for `seconds`."""

@@ -80,7 +80,6 @@ class Scraper:
         self._schedule.begins(began)
         try:
             batch = await self._collect()
-            self._took(began, success=True)
             settled = around.sink.publish(self._target.name, name, batch)
         except CollectError as error:
             self._failed(error, began)
@@ -88,12 +87,11 @@ class Scraper:
             if not self._confused:
                 self._confused = True
                 log.exception("unexpected error in a scrape; please report it", node=self._target.name, collector=name)
-            error = CollectError(
-                Cause.PAYLOAD, f"unexpected error: {type(exc).__name__}: {exc}", "please report it, with the log's traceback"
-            )
-            self._failed(error, began)
+            what = f"unexpected error: {type(exc).__name__}: {exc}"
+            self._failed(CollectError(Cause.PAYLOAD, what, "please report it, with the log's traceback"), began)
         else:
             now = around.clock.monotonic()
+            self._took(began, success=True)
             self._schedule.succeeded(settled=settled)
             around.metrics.published(name, seconds=now - began, dropped=batch.dropped)
             around.faults.succeeded(self._target.name, name, at=now)

@@ -1,0 +1,150 @@
+import math
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from app.pipeline.grid import EARLY_S, Grid, Schedule, first_delay, offsets
+
+_intervals = st.sampled_from([1.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0])
+
+
+def test_offsets_are_the_same_in_every_process() -> None:
+    """The shift of a node is a fact, not a run's accident: replicas sample at the same moments."""
+    assert offsets("node-1", [15.0, 30.0]) == (4.801, 27.301)
+
+
+@given(st.text(min_size=1), st.lists(_intervals, min_size=2, max_size=3))
+def test_the_collectors_of_a_node_never_coincide(node: str, intervals: list[float]) -> None:
+    """However the intervals relate, two collectors of one node never tick at the same moment."""
+    shifts = offsets(node, intervals)
+    apart = min(
+        abs((one - two + common / 2) % common - common / 2)
+        for index, one in enumerate(shifts)
+        for other, two in enumerate(shifts)
+        if index < other and (common := math.gcd(int(intervals[index]), int(intervals[other])))
+    )
+
+    assert all(0 <= shift < interval for shift, interval in zip(shifts, intervals, strict=True))
+    assert apart > 0.05
+
+
+def test_offsets_are_spread_evenly() -> None:
+    """A thousand nodes load each of ten parts of the interval about equally."""
+    parts = [0] * 10
+    for number in range(1000):
+        parts[int(offsets(f"node-{number}", [15.0])[0] / 1.5)] += 1
+
+    assert all(60 < part < 140 for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("interval", "targets", "most"),
+    [
+        pytest.param(15.0, 2, 0.01, id="few targets start at once"),
+        pytest.param(15.0, 10_000, 5.0, id="many are spread over 5 s"),
+        pytest.param(6.0, 10_000, 3.0, id="at most half an interval"),
+    ],
+)
+def test_first_scrapes_are_spread(interval: float, targets: int, most: float) -> None:
+    """After start each target is scraped at once, but not all in the same moment."""
+    delays = [first_delay(f"node-{number}", "c", interval, targets) for number in range(200)]
+
+    assert most * 0.9 < max(delays) <= most
+    assert 0 <= min(delays) < most * 0.1
+
+
+@given(st.floats(0, 2e9), _intervals, st.floats(0, 1), st.floats(0, 30))
+@example(1_764_500_009.9999, 10.0, 0.0, 0.0)
+def test_two_scrapes_are_half_to_one_and_a_half_intervals_apart(wall: float, interval: float, shift: float, took: float) -> None:
+    """Whatever the wall clock says, there is neither a storm nor a gap; and the wait ends on the grid."""
+    offset = shift * interval * 0.999
+    wait = Grid(interval, offset).wait(wall, took)
+    to_tick = (wall + wait - offset) % interval
+
+    assert 0 < wait
+    assert took + wait >= interval / 2
+    assert wait <= 1.5 * interval
+    assert min(to_tick, interval - to_tick) < 1e-5
+
+
+def _waits(schedule: Schedule, outcomes: list[bool | None], *, wall: float, took: float = 0.1) -> list[float]:
+    """Run a schedule through `outcomes` (None: the scrape failed) and note the waits."""
+    monotonic, waits = 0.0, []
+    for settled in outcomes:
+        wait = schedule.wait(wall, monotonic)
+        waits.append(round(wait, 3))
+        wall, monotonic = wall + wait, monotonic + wait
+        schedule.begins(monotonic)
+        wall, monotonic = wall + took, monotonic + took
+        if settled is not None:
+            schedule.succeeded(settled=settled)
+    return waits
+
+
+def test_the_second_sample_is_tried_early_until_it_is_there() -> None:
+    """Every 5 s until each CPU time has advanced once, then on the grid."""
+    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [False, False, True, True, True], wall=1_500_000_000.0)
+
+    assert waits == [0.0, 4.9, 4.9, 19.9, 14.9]
+
+
+def test_early_tries_end_after_one_interval() -> None:
+    """A kubelet that never advances is not asked every 5 s for ever."""
+    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [False] * 7, wall=1_500_000_000.0)
+
+    assert waits == [0.0, 4.9, 4.9, 4.9, 14.9, 14.9, 14.9]
+
+
+def test_there_is_one_early_phase_only() -> None:
+    """A new pod later on does not bring the early tries back."""
+    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [True, False, False], wall=1_500_000_000.0)
+
+    assert waits == [0.0, 14.9, 14.9]
+
+
+def test_failures_before_the_first_sample_stay_on_the_grid() -> None:
+    """A node that does not answer is not asked more often for that."""
+    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [None, None, False, True], wall=1_500_000_000.0)
+
+    assert waits == [0.0, 14.9, 14.9, 4.9]
+
+
+def test_no_early_tries_for_short_intervals() -> None:
+    """Where the grid itself is as quick, there is nothing to hasten."""
+    waits = _waits(Schedule(Grid(4.0, 0.0), 0.0), [False, False], wall=1_500_000_000.0)
+
+    assert waits == [0.0, 3.9]
+    assert EARLY_S > 4.0
+
+
+def test_a_rest_is_kept_and_then_over() -> None:
+    """After a rest the loop is back on its grid."""
+    schedule = Schedule(Grid(15.0, 0.0), 0.0)
+    schedule.wait(1_500_000_000.0, 0.0)
+    schedule.begins(0.0)
+    schedule.rest(1.0, 600.0)
+
+    assert schedule.wait(1_500_000_001.0, 1.0) == 600.0
+    schedule.begins(601.0)
+    assert schedule.wait(1_500_000_601.5, 601.5) == 13.5
+
+
+@pytest.mark.parametrize("jump", [-86_400.0, -7.0, -0.01, 0.01, 7.0, 86_400.0])
+def test_a_jump_of_the_wall_clock_costs_one_odd_interval(jump: float) -> None:
+    """Forwards or backwards, by a day or a breath: the next scrapes come 0.5 to 1.5 intervals later, then on the grid."""
+    schedule = Schedule(Grid(15.0, 2.0), 0.0)
+    wall, monotonic = 1_500_000_000.0, 0.0
+    began: list[float] = []
+    for number in range(6):
+        wait = schedule.wait(wall, monotonic)
+        wall, monotonic = wall + wait, monotonic + wait
+        if number == 2:
+            wall += jump
+        began.append(monotonic)
+        schedule.begins(monotonic)
+        schedule.succeeded(settled=True)
+    gaps = [later - sooner for sooner, later in zip(began, began[1:], strict=False)]
+
+    assert all(7.5 <= gap <= 22.5 for gap in gaps)
+    assert [15.0, 15.0] == [round(gap, 6) for gap in gaps[3:]]
