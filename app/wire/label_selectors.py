@@ -67,8 +67,7 @@ class _Parser:
     """Recursive descent over (is_word, literal) tokens; "" is the end."""
 
     def __init__(self, text: str) -> None:
-        # Upstream's scanner stops at a NUL byte; so does ours.
-        self._tokens = [(bool(word), word or symbol) for symbol, word in _TOKEN.findall(text.partition("\0")[0])]
+        self._tokens = [(bool(word), word or symbol) for symbol, word in _TOKEN.findall(text)]
         self._tokens.append((False, ""))
         self._at = 0
 

@@ -12,23 +12,11 @@ from app.routes.health import Check, HealthChecks, always_ok
 from app.routes.problems import Endpoint
 from app.routes.resources import Served, create_resources
 from app.routes.version import version_info
+from tests.fakes.clock import ManualClock
 from tests.fakes.gate import FakeGate
 from tests.fakes.kinds import NODES, PODS, FakeVersions, make_collection, make_item
 
 PING = Check("ping", always_ok)
-
-
-class FixedClock:
-    """A clock that stands until it is set."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def wall(self) -> float:
-        return self.now
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 def example_served() -> tuple[Served, ...]:
@@ -50,7 +38,7 @@ class Server:
     served: Sequence[Served] = field(default_factory=example_served)
     checks: HealthChecks = field(default_factory=lambda: HealthChecks((PING,), (PING,), (PING,)))
     gate: FakeGate = field(default_factory=FakeGate)
-    clock: FixedClock = field(default_factory=FixedClock)
+    clock: ManualClock = field(default_factory=ManualClock)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     rendered_bytes: int = 1 << 20
 

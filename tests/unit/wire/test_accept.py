@@ -1,0 +1,113 @@
+"""Content negotiation follows k8s.io/apiserver's negotiate.go; only JSON is served."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.errors import Problem
+from app.wire.accept import Negotiated, Target, accepts_json, is_meta, negotiate, parse_accept, wants_pretty
+
+TABLE = Target("Table", "meta.k8s.io", "v1")
+PARTIAL_LIST = Target("PartialObjectMetadataList", "meta.k8s.io", "v1")
+_KUBECTL = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+_METADATA = (
+    "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
+
+
+@pytest.mark.parametrize(
+    ("accept", "target"),
+    [
+        pytest.param("", None, id="no-accept"),
+        pytest.param("application/json", None, id="json"),
+        pytest.param("*/*", None, id="any"),
+        pytest.param("*", None, id="star"),
+        pytest.param("application/*", None, id="any-application"),
+        pytest.param("application/vnd.kubernetes.protobuf, */*", None, id="hpa"),
+        pytest.param("application/vnd.kubernetes.protobuf,application/json", None, id="client-go"),
+        pytest.param(_KUBECTL, TABLE, id="kubectl-get"),
+        pytest.param(_METADATA, PARTIAL_LIST, id="metadata-informer"),
+        pytest.param("*/*;as=Table;g=meta.k8s.io;v=v1", TABLE, id="any-as-table"),
+        pytest.param("application/json;q=0.1,application/json;as=Table;g=meta.k8s.io;v=v1;q=0.9", TABLE, id="by-quality"),
+        pytest.param("application/json;as=Table;g=meta.k8s.io;v=v2,application/json", None, id="unknown-table-version"),
+        pytest.param("application/json;charset=utf-8;profile=nopeer", None, id="unknown-parameter"),
+        pytest.param("application/json;stream=watch", None, id="stream-watch"),
+        pytest.param("text/html, application/json;q=0.5", None, id="browser"),
+    ],
+)
+def test_negotiate(accept: str, target: Target | None) -> None:
+    """The best clause that can be served wins."""
+    assert Negotiated(target) == negotiate(accept, {}, "", allows=is_meta)
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "application/vnd.kubernetes.protobuf",
+        "text/html",
+        "application/json;as=Table;g=meta.k8s.io;v=v2",
+        "application/json;as=Table",
+        "application/json;as=Status;g=meta.k8s.io;v=v1",
+        "application/json;stream=other",
+        "nonsense",
+    ],
+)
+def test_not_acceptable(accept: str) -> None:
+    """What cannot be served is 406 and lists what can."""
+    with pytest.raises(Problem) as caught:
+        negotiate(accept, {}, "", allows=is_meta)
+
+    assert (406, "NotAcceptable") == (caught.value.code, caught.value.reason)
+    assert "only the following media types are accepted: application/json" == caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("pretty", "agent", "expected"),
+    [
+        (None, "kubectl/v1.37.2", False),
+        (None, "curl/8.0", True),
+        (None, "Wget/1.2", True),
+        (None, "Mozilla/5.0 (X11)", True),
+        ("true", "kubectl", True),
+        ("1", "", True),
+        ("false", "curl/8.0", False),
+        ("nonsense", "curl/8.0", False),
+        ("", "curl/8.0", True),
+    ],
+)
+def test_pretty(pretty: str | None, agent: str, expected: bool) -> None:
+    """pretty=... decides; without it, programs that humans read from get indented JSON."""
+    assert expected is wants_pretty({} if pretty is None else {"pretty": pretty}, agent)
+
+
+def test_pretty_as_parameter() -> None:
+    """pretty=1 may stand in Accept."""
+    assert negotiate("application/json;pretty=1", {}, "", allows=is_meta).pretty
+
+
+def test_clauses_are_sorted() -> None:
+    """By quality, then the specific before the wildcard, then as given; a bad quality is 0."""
+    clauses = parse_accept("*/*, a/b;q=x, text/*, c/d, e/f;q=0.5;x=1")
+
+    assert ["c/d", "text/*", "*/*", "e/f", "a/b"] == [f"{clause.type}/{clause.subtype}" for clause in clauses]
+    assert {"x": "1"} == clauses[3].params
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [("", True), ("application/json", True), ("*/*", True), ("application/com.github.proto-openapi.spec.v2.v1.0+protobuf", False)],
+)
+def test_accepts_json(accept: str, expected: bool) -> None:
+    """The OpenAPI paths look at types alone."""
+    assert expected is accepts_json(accept)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=60), st.lists(st.sampled_from(["a", "/", ";", "q=", "1e999", "nan", ",", "*", "="]), max_size=15).map("".join)
+    )
+)
+def test_parser_never_crashes(header: str) -> None:
+    """No header raises anything, and qualities are between 0 and 1."""
+    assert all(0.0 <= clause.q <= 1.0 for clause in parse_accept(header))

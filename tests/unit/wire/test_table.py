@@ -1,0 +1,36 @@
+"""The parts of tables and lists."""
+
+import json
+
+import pytest
+
+from app.errors import Problem
+from app.wire.table import encode_columns, list_metadata, parse_include_object
+
+
+@pytest.mark.parametrize(("query", "include"), [({}, "Metadata"), ({"includeObject": ""}, "Metadata"), ({"includeObject": "None"}, "None")])
+def test_include_object(query: dict[str, str], include: str) -> None:
+    """Metadata is the default."""
+    assert include == parse_include_object(query)
+
+
+def test_bad_include_object() -> None:
+    """All else is 400 with upstream's text."""
+    with pytest.raises(Problem) as caught:
+        parse_include_object({"includeObject": "all"})
+
+    fault = "includeObject: Invalid value: \"all\": must be 'Metadata', 'Object', 'None', or empty"
+    assert (400, f"Unable to convert to Table as requested: {fault}") == (caught.value.code, caught.value.message)
+
+
+def test_columns_are_complete() -> None:
+    """No field of a column definition is left out."""
+    column = {"priority": 1, "name": "Name", "type": "string", "format": "", "description": ""}
+
+    assert [["name", "type", "format", "description", "priority"]] == [list(item) for item in json.loads(encode_columns([column]))]
+
+
+def test_list_metadata() -> None:
+    """A list always has a version; what tells of more is there only if there is more."""
+    assert b'{"resourceVersion":"5"}' == list_metadata(5)
+    assert b'{"resourceVersion":"5","continue":"t","remainingItemCount":0}' == list_metadata(5, "t", 0)
