@@ -1,0 +1,282 @@
+"""The protocol's limits and refusals, over real sockets where closing matters, else with a transport of paper."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.auth.identity import PEER_KEY
+from app.serving.peer import NO_PEER
+from app.serving.protocol import HEADER_SECONDS, MAX_BODY_BYTES, MAX_HEADER_BYTES, KubeglanceProtocol
+from app.serving.server import KEEP_ALIVE, server_config
+from app.serving.state import ServingState
+from tests.unit.serving.loopback import LOOPS, connected, listening, run
+
+GET = b"GET /x HTTP/1.1\r\nHost: h\r\n\r\n"
+
+both_loops = pytest.mark.parametrize("loop", LOOPS)
+
+
+class Echo:
+    """Answers with the path; keeps the scopes; `hold` delays the answers."""
+
+    def __init__(self) -> None:
+        self.scopes: list[Any] = []
+        self.hold: asyncio.Event | None = None
+
+    async def __call__(self, scope: Any, _receive: Any, send: Any) -> None:
+        self.scopes.append(scope)
+        if self.hold is not None:
+            await self.hold.wait()
+        body = scope["path"].encode()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+        await send({"type": "http.response.body", "body": body})
+
+
+class Paper(asyncio.Transport):
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.closed = False
+
+    def write(self, data: Any) -> None:
+        self.written += bytes(data)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def pause_reading(self) -> None:
+        pass
+
+    def resume_reading(self) -> None:
+        pass
+
+
+def on_paper(app: Any) -> tuple[KubeglanceProtocol, Paper]:
+    config = server_config(app, host="127.0.0.1", port=0, lifespan=False)
+    config.load()
+    protocol, transport = KubeglanceProtocol(config, ServingState(), {}, asyncio.get_running_loop()), Paper()
+    protocol.connection_made(transport)
+    return protocol, transport
+
+
+@both_loops
+@pytest.mark.parametrize(
+    ("request_bytes", "status", "reason"),
+    [
+        pytest.param(b"rubbish\r\n\r\n", 400, "BadRequest", id="no HTTP"),
+        pytest.param(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400, "BadRequest", id="TLS to a plain port"),
+        pytest.param(b"GET / HTTP/1.1\r\nBad Header: x\r\n\r\n", 400, "BadRequest", id="space in a header name"),
+        pytest.param(b"GET / HTTP/1.1\r\nX: a\x00b\r\n\r\n", 400, "BadRequest", id="NUL in a header value"),
+        pytest.param(b"GET /\xff HTTP/1.1\r\n\r\n", 400, "BadRequest", id="path not ASCII"),
+        pytest.param(b"GET / HTTP/9.9\r\n\r\n", 400, "BadRequest", id="unknown version"),
+        pytest.param(
+            b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "BadRequest", id="two lengths"
+        ),
+        pytest.param(b"GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", 400, "BadRequest", id="upgrade, websocket"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nConnection: keep-alive, UPGRADE\r\nUpgrade: SPDY/3.1\r\n\r\n", 400, "BadRequest", id="upgrade, SPDY"
+        ),
+        pytest.param(b"GET / HTTP/1.1\r\nConnection: upgrade\r\n\r\n", 400, "BadRequest", id="upgrade to nothing"),
+        pytest.param(b"CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n", 400, "BadRequest", id="CONNECT"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nX: " + b"x" * MAX_HEADER_BYTES + b"\r\n\r\n", 431, "RequestHeaderFieldsTooLarge", id="one large header"
+        ),
+        pytest.param(
+            b"GET / HTTP/1.1\r\n" + b"X: 0123456789\r\n" * 5000 + b"\r\n", 431, "RequestHeaderFieldsTooLarge", id="many small headers"
+        ),
+        pytest.param(b"GET /" + b"x" * MAX_HEADER_BYTES + b" HTTP/1.1\r\n\r\n", 431, "RequestHeaderFieldsTooLarge", id="long path"),
+        pytest.param(b"GET / HTTP/1.1\r\nX: " + b"x" * 4 * MAX_HEADER_BYTES, 431, "RequestHeaderFieldsTooLarge", id="header without end"),
+    ],
+)
+def test_refusals(loop: str, request_bytes: bytes, status: int, reason: str) -> None:
+    """What cannot be served gets one Status, then the connection is closed; the app sees none of it."""
+
+    async def test() -> None:
+        app = Echo()
+        async with listening(app) as server, connected(server.port) as connection:
+            reply = await connection.send(request_bytes)
+            answer = json.loads(reply.body)
+            assert (status, "close", "application/json") == (reply.status, reply.headers["connection"], reply.headers["content-type"])
+            assert ("Status", "Failure", reason, status) == (answer["kind"], answer["status"], answer["reason"], answer["code"])
+            assert b"" == await connection.rest()
+            assert [] == app.scopes
+
+    run(loop, test())
+
+
+@both_loops
+def test_headers_of_just_under_64_kib_are_served(loop: str) -> None:
+    """The limit is 64 KiB for request line and headers together."""
+
+    async def test() -> None:
+        async with listening(Echo()) as server, connected(server.port) as connection:
+            for _ in range(2):
+                reply = await connection.get("/x", (b"x", b"y" * (MAX_HEADER_BYTES - 100)))
+                assert (200, b"/x") == (reply.status, reply.body)
+
+    run(loop, test())
+
+
+@both_loops
+def test_requests_of_a_connection_carry_its_peer(loop: str) -> None:
+    """Every request has the peer in its scope; without TLS it is nobody."""
+
+    async def test() -> None:
+        app = Echo()
+        async with listening(app) as server, connected(server.port) as connection:
+            await connection.get("/a")
+            await connection.get("/b", (b"X-Dup", b"1"), (b"X-Dup", b"2"), (b"X_Dup", b"3"))
+        assert [NO_PEER, NO_PEER] == [scope[PEER_KEY] for scope in app.scopes]
+        assert [b"1", b"2"] == [value for name, value in app.scopes[1]["headers"] if name == b"x-dup"]
+
+    run(loop, test())
+
+
+async def test_a_bad_request_behind_a_good_one_does_not_spoil_its_answer() -> None:
+    """Pipelined rubbish: nothing is written into the place of an answer under way, the connection is closed."""
+    app = Echo()
+    app.hold = asyncio.Event()
+    protocol, transport = on_paper(app)
+    protocol.data_received(GET)
+    await asyncio.sleep(0)
+    protocol.data_received(b"rubbish\r\n\r\n")
+    assert transport.is_closing()
+    app.hold.set()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert b"" == transport.written
+    protocol.connection_lost(None)
+
+
+async def test_a_broken_body_gets_a_400() -> None:
+    """The request itself is broken and nothing was answered yet: 400, and the app's answer is dropped."""
+    app = Echo()
+    app.hold = asyncio.Event()
+    protocol, transport = on_paper(app)
+    protocol.data_received(b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+    await asyncio.sleep(0)
+    protocol.data_received(b"zz\r\n")
+    app.hold.set()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert transport.is_closing()
+    assert transport.written.startswith(b"HTTP/1.1 400 ")
+    assert 1 == transport.written.count(b"\r\n\r\n")
+    protocol.connection_lost(None)
+
+
+async def test_large_bodies_are_refused() -> None:
+    """Nothing here reads bodies: more than kube-apiserver's 3 MiB is 413."""
+    app = Echo()
+    app.hold = asyncio.Event()
+    protocol, transport = on_paper(app)
+    protocol.data_received(b"POST /x HTTP/1.1\r\nContent-Length: 9999999\r\n\r\n")
+    await asyncio.sleep(0)
+    for _ in range(MAX_BODY_BYTES // 65536 + 1):
+        protocol.data_received(b"x" * 65536)
+    assert transport.is_closing()
+    assert transport.written.startswith(b"HTTP/1.1 413 ")
+    app.hold.set()
+    protocol.connection_lost(None)
+    await asyncio.sleep(0)
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param([], id="nothing"),
+        pytest.param([b"GET / HT"], id="half a line"),
+        pytest.param([b"GET / HTTP/1.1\r\n", b"A: b\r\n", b"C: d\r\n", b"E: f\r\n"], id="a drip, 2 s a line"),
+    ],
+)
+async def test_headers_have_ten_seconds(pieces: list[bytes]) -> None:
+    """From the connection to the end of the first headers: 10 s, however steadily they drip."""
+    protocol, transport = on_paper(Echo())
+    loop = asyncio.get_running_loop()
+    end = loop.time() + HEADER_SECONDS
+    for piece in pieces:
+        protocol.data_received(piece)
+        await asyncio.sleep(2)
+    await asyncio.sleep(end - 0.01 - loop.time())
+    assert not transport.is_closing()
+    await asyncio.sleep(0.02)
+    assert transport.is_closing()
+    assert b"" == transport.written
+    protocol.connection_lost(None)
+
+
+@pytest.mark.looptime
+async def test_idle_connections_stay_longer_than_gos() -> None:
+    """Between requests a connection stays for 130 s; the 10 s count anew from the next request's first byte."""
+    protocol, transport = on_paper(Echo())
+    protocol.data_received(GET)
+    await asyncio.sleep(100)
+    assert not transport.is_closing()
+    protocol.data_received(GET)
+    await asyncio.sleep(KEEP_ALIVE - 1)
+    assert not transport.is_closing()
+    protocol.data_received(b"GET / HT")
+    await asyncio.sleep(HEADER_SECONDS - 0.1)
+    assert not transport.is_closing()
+    await asyncio.sleep(0.2)
+    assert transport.is_closing()
+    assert 2 == transport.written.count(b"HTTP/1.1 200 ")
+    protocol.connection_lost(None)
+
+
+@pytest.mark.looptime
+async def test_slow_answers_are_not_header_time() -> None:
+    """The limit ends with the headers: an answer may take longer."""
+    app = Echo()
+    app.hold = asyncio.Event()
+    protocol, transport = on_paper(app)
+    protocol.data_received(GET)
+    await asyncio.sleep(60)
+    app.hold.set()
+    await asyncio.sleep(0.1)
+    assert not transport.is_closing()
+    assert transport.written.startswith(b"HTTP/1.1 200 ")
+    protocol.connection_lost(None)
+
+
+async def test_a_draining_server_asks_to_connect_anew() -> None:
+    """While draining, each answer closes its connection."""
+    protocol, transport = on_paper(Echo())
+    state = protocol.server_state
+    assert isinstance(state, ServingState)
+    state.draining = True
+    protocol.data_received(GET)
+    await asyncio.sleep(0)
+    assert b"connection: close" in transport.written
+    assert transport.is_closing()
+    protocol.connection_lost(None)
+
+
+@given(
+    st.lists(st.one_of(st.binary(max_size=200), st.sampled_from([GET, b"\r\n", b"Content-Length: 5\r\n", b"Upgrade: x\r\n"])), max_size=6)
+)
+@settings(max_examples=200, deadline=None)
+def test_no_bytes_crash_it(pieces: list[bytes]) -> None:
+    """Whatever arrives in whatever pieces: answers or a close, never an exception."""
+
+    async def feed() -> None:
+        protocol, transport = on_paper(Echo())
+        for piece in pieces:
+            if transport.is_closing():
+                break
+            protocol.data_received(piece)
+            await asyncio.sleep(0)
+        protocol.connection_lost(None)
+        await asyncio.sleep(0)
+
+    asyncio.run(feed())
