@@ -59,11 +59,11 @@ class Server:
     async def request(self, method: str, path: str, *, direct: bool = False, **headers: str) -> httpx.Response:
         """One request; keyword arguments are headers, with underscores for hyphens."""
         app = self.resources if direct else self.app
-        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]  # httpx types scopes more narrowly than ASGI does
+        transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="https://kubeglance.test") as client:
             client.headers.clear()
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             return await client.request(method, path, headers=named)
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
-        return await self.request("GET", path, **headers)
+        return await self.request("GET", path, direct=False, **headers)
