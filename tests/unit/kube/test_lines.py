@@ -33,5 +33,4 @@ def test_a_line_over_the_limit_ends_the_stream(chunks: list[bytes]) -> None:
     splitter = LineSplitter(limit=4)
 
     with pytest.raises(LineTooLong, match="longer than 4 bytes"):
-        for chunk in chunks:
-            splitter.feed(chunk)
+        [splitter.feed(chunk) for chunk in chunks]

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -144,7 +145,7 @@ def test_a_jump_of_the_wall_clock_costs_one_odd_interval(jump: float) -> None:
         began.append(monotonic)
         schedule.begins(monotonic)
         schedule.succeeded(settled=True)
-    gaps = [later - sooner for sooner, later in zip(began, began[1:], strict=False)]
+    gaps = [later - sooner for sooner, later in pairwise(began)]
 
     assert all(7.5 <= gap <= 22.5 for gap in gaps)
     assert [15.0, 15.0] == [round(gap, 6) for gap in gaps[3:]]

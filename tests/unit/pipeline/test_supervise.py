@@ -71,13 +71,17 @@ async def test_an_error_of_the_body_stops_all_and_is_raised() -> None:
 
 async def test_cancelling_the_body_stops_all() -> None:
     """A process that is told to end from outside ends."""
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(1):
-            async with Supervisor() as supervisor:
-                task = supervisor.guard("it", _for_ever)
-                await asyncio.sleep(3600)
 
-    assert task.cancelled()
+    async def body() -> None:
+        async with Supervisor() as supervisor:
+            tasks.append(supervisor.guard("it", _for_ever))
+            await asyncio.sleep(3600)
+
+    tasks: list[asyncio.Task[None]] = []
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(body(), 1)
+
+    assert tasks[0].cancelled()
 
 
 async def test_children_come_and_go() -> None:
