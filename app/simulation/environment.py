@@ -19,6 +19,7 @@ from app.simulation.model import SimulatedCluster
 
 SERVICE_NAME = "kubeglance.kube-system.svc"
 _FRONT_PROXY = "front-proxy-client"
+_CLOSED_WITHIN = 3.0
 _TRUST = {
     "requestheader-allowed-names": [_FRONT_PROXY],
     "requestheader-username-headers": ["X-Remote-User"],
@@ -50,6 +51,7 @@ class Environment:
         self.kubelets = KubeletServer(cluster, self.cluster_ca, token=self.serving.token)
         self.api = ApiServer(cluster, Accounts([self.user, self.serving]), self._authentication())
         self.port = 0
+        self._serving: asyncio.Task[None] | None = None
         self._https = HttpsServer(self.api, self.cluster_ca, ("kubernetes.default.svc",))
 
     async def start(self, group: asyncio.TaskGroup, port: int = 0) -> None:
@@ -61,7 +63,7 @@ class Environment:
             await self.kubelets.start_on_one_address()
         self.port = self._https.bind(port)
         (self.folder / "cluster-ca.crt").write_bytes(self.cluster_ca.certificate_pem)
-        group.create_task(self._https.serve(), name="simulated-apiserver")
+        self._serving = group.create_task(self._https.serve(), name="simulated-apiserver")
 
     async def aggregate(self, port: int) -> None:
         """From now on /apis/ leads to the server on 127.0.0.1:`port`, over the front proxy."""
@@ -74,9 +76,11 @@ class Environment:
         self.api.aggregator = Aggregator(f"https://127.0.0.1:{port}", SERVICE_NAME, context)
 
     async def close(self) -> None:
-        """End watches, connections and listeners."""
+        """End watches, connections and listeners. May be called again, and before all was started."""
         self.api.end_watches()
         self._https.stop()
+        if self._serving is not None:
+            await asyncio.wait({self._serving}, timeout=_CLOSED_WITHIN)
         await self.kubelets.close()
         if self.api.aggregator is not None:
             await self.api.aggregator.close()
