@@ -9,10 +9,11 @@ from typing import Any
 from app.clock import SystemClock
 from app.simulation.curves import Load
 from app.simulation.kubelet import answer
-from app.simulation.model import ContainerSpec, SimulatedCluster
+from app.simulation.model import ContainerSpec, Fault, SimulatedCluster
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.controlplane.pki import FiledAuthority
 from tests.e2e.objects import Inventory, NodeObject, PodObject, running_status, stamp
+from tests.e2e.review import Reviewer
 from tests.fakes.kubelet_server import NOT_FOUND, KubeletAnswer, KubeletRequest, KubeletServer
 
 SECOND = 10**9
@@ -28,6 +29,8 @@ def load(millicores: int, mebibytes: int) -> Load:
 class SimulatedKubelets:
     """Nodes whose kubelets this process plays, through one HTTPS server that tells them apart by address.
 
+    They ask kube-apiserver who may read them (webhook authentication and authorisation), so that RBAC is really tested.
+
     On loopback node i has address 127.30.0.i; in the routed profile each has an address of its own on the bridge.
     """
 
@@ -35,6 +38,7 @@ class SimulatedKubelets:
         """Creates the nodes of these names. `authority` signs the kubelets' certificate, the control plane's kubelet CA by default."""
         authority = authority or plane.pki.kubelets
         self.inventory = Inventory(plane)
+        self._reviewer = Reviewer(plane)
         self._lock = threading.Lock()
         self._model = SimulatedCluster(SystemClock())
         network = plane.network
@@ -54,6 +58,7 @@ class SimulatedKubelets:
         """Remove all objects, then stop answering."""
         self.inventory.close()
         self.server.close()
+        self._reviewer.close()
 
     def __enter__(self) -> "SimulatedKubelets":
         return self
@@ -116,6 +121,10 @@ class SimulatedKubelets:
     def _answer(self, asked: KubeletRequest) -> KubeletAnswer:
         if (node := self._by_address.get(asked.address)) is None:
             return NOT_FOUND
+        status = self._reviewer.status(asked.authorization, node.name, asked.path)
         with self._lock:
+            if status != 200:
+                node.fault = Fault(str(status))
             said = answer(node, "GET", asked.path, asked.authorization, self._model.now())
+            node.fault = Fault.NONE
         return KubeletAnswer(said.status, said.content_type, said.body)

@@ -7,8 +7,10 @@ validation. Needs root and the `ip` program (iproute2). All names carry the proc
 import atexit
 import ipaddress
 import os
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 
 class NetworkFailed(RuntimeError):
@@ -31,10 +33,21 @@ def _ip(*args: str) -> str:
     return done.stdout
 
 
+def _remove_leftovers() -> None:
+    """Remove what a process left behind that was killed with -9: the names tell whose it was."""
+    names = [(line.split()[0], ("netns", "del")) for line in _ip("netns", "list").splitlines()]
+    names += [(line.split(": ")[1].split("@")[0], ("link", "del")) for line in _ip("-o", "link", "show", "type", "bridge").splitlines()]
+    for name, command in names:
+        owner = re.fullmatch(r"kg([0-9a-f]+)(?:n\d+|br)", name)
+        if owner and not Path("/proc", str(int(owner[1], 16))).exists():
+            subprocess.run(["ip", *command, name], capture_output=True, check=False)
+
+
 class Network:
     """One bridge with a /24 of its own: .1 is the machine (kube-apiserver), .2 and on are namespaces, .101 and on are kubelets."""
 
     def __init__(self) -> None:
+        _remove_leftovers()
         self.subnet = self._free_subnet()
         self.address = str(self.subnet[1])
         self._namespaces: list[str] = []

@@ -68,7 +68,7 @@ class Process:
             command = ["ip", "netns", "exec", netns, *command]
         if setpriv := shutil.which("setpriv"):
             # The kernel then ends the program even if this process is killed with -9 and can run no code of its own.
-            command = [setpriv, "--pdeathsig", "TERM", *command]
+            command = [setpriv, "--pdeathsig", "KILL", *command]
         with log.open("ab") as out:
             self._popen = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=env, cwd=cwd)
         _running.append(self)
@@ -76,6 +76,11 @@ class Process:
     @property
     def pid(self) -> int:
         return self._popen.pid
+
+    @property
+    def root(self) -> Path:
+        """Its file system as it sees it, mounts of its own included, while it runs."""
+        return Path("/proc", str(self.pid), "root")
 
     @property
     def exit_code(self) -> int | None:

@@ -28,7 +28,7 @@ def wait_until(what: str, look: Callable[[], T | None], *, seconds: float, every
         try:
             found = look()
         except (OSError, AssertionError) as error:
-            seen = f"{type(error).__name__}: {error}"
+            seen = f"{type(error).__name__}: {error}".partition("\n")[0]
         else:
             if found:
                 return found
