@@ -1,0 +1,67 @@
+"""What is written by hand nowhere: the tables of docs/flags.md and deploy/base. `make docs` writes them, test_docs.py compares them."""
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from app import __version__
+from app.cli.flags import all_flags
+from app.cli.manifests import base_files
+from app.cli.metrics_server_flags import FLAGS, Class
+from app.cli.objects import Options, install
+from app.kinds import load
+
+ROOT = Path(__file__).parents[3]
+_MARKED = re.compile(r"(<!-- derived: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+
+
+def flags_table() -> str:
+    """A row for each field of Settings."""
+    rows = ["| flag | variable | takes | default | what it is |", "|---|---|---|---|---|"]
+    for flag in all_flags():
+        default = f"`{flag.default}`" if flag.default else ""
+        rows.append(f"| `{flag.name}` | `{flag.variable}` | {flag.type} | {default} | {flag.description} |")
+    return "\n".join(rows) + "\n"
+
+
+def metrics_server_table() -> str:
+    """metrics-server's flags by what becomes of them."""
+    said = {
+        Class.IMPLEMENTED: "Works, with the same meaning",
+        Class.PLANNED: "Refused until it is built",
+        Class.WEAKENS: "Refused: ignoring it could weaken security",
+        Class.HARMLESS: "Refused today, to be ignored with a warning: kubeglance has no use for it",
+    }
+    rows = ["| what becomes of it | flags |", "|---|---|"]
+    for kind, text in said.items():
+        rows.append(f"| {text} | {', '.join(f'`--{name}`' for name in sorted(FLAGS) if FLAGS[name] is kind)} |")
+    return "\n".join(rows) + "\n"
+
+
+TABLES: dict[str, Callable[[], str]] = {"flags": flags_table, "metrics-server-flags": metrics_server_table}
+
+
+def with_tables(page: str) -> str:
+    """The page with its marked parts made anew."""
+    return _MARKED.sub(lambda found: found[1] + TABLES[found["name"]]() + found[3], page)
+
+
+def files() -> dict[Path, str]:
+    """Every derived file, whole."""
+    base = base_files(install(Options(image=f"kubeglance:{__version__}"), load()))
+    page = ROOT / "docs" / "flags.md"
+    return {page: with_tables(page.read_text(encoding="utf-8")), **{ROOT / "deploy" / "base" / name: text for name, text in base.items()}}
+
+
+def main() -> int:
+    """Write what has changed."""
+    for path, text in files().items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            sys.stdout.write(f"wrote {path.relative_to(ROOT)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""Documentation that drifts is worse than none: what can be compared with the code is."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from app import __version__
+from app.cli.version import version_line
+from app.telemetry import Metrics
+from collectors._base import Cause
+from tests.unit.docs import derived
+
+ROOT = derived.ROOT
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+def read(name: str) -> str:
+    """A page by its path from the root."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_versions_agree() -> None:
+    """pyproject.toml, the newest entry of the changelog and `kubeglance version` say the same."""
+    project = tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    newest = re.search(r"^## \[(\d[^\]]*)\]", read("CHANGELOG.md"), re.MULTILINE)
+
+    assert newest is not None
+    assert {__version__} == {project, newest[1], version_line().split()[1]}
+
+
+@pytest.mark.parametrize("path", derived.files(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_derived_files_are_up_to_date(path: Path) -> None:
+    """`make docs` writes them."""
+    assert derived.files()[path] == path.read_text(encoding="utf-8")
+
+
+def test_flags_that_are_mentioned_exist() -> None:
+    """A page that tells to set a flag of serve that is no more would only annoy."""
+    page = read("docs/known-issues.md") + read("docs/install.md") + read("docs/flags.md")
+    mentioned = set(re.findall(r"`(--[a-z][a-z0-9-]+)", page))
+    known = {flag.name for flag in derived.all_flags()} | {f"--{name}" for name in derived.FLAGS}
+    others = {"--settings-file", "--ca-file", "--cert-secret", "--namespace", "--force", "--dns", "--dir", "--image", "--service", "--arg"}
+
+    assert set() == mentioned - known - others - {"--enable-aggregator-routing", "--requestheader-client-ca-file"}
+
+
+def test_every_cause_has_a_remedy() -> None:
+    """A cause is what metrics and logs say; known-issues has a heading for each."""
+    headings = set(re.findall(r"^### `([a-z_]+)`", read("docs/known-issues.md"), re.MULTILINE))
+
+    assert {cause.value for cause in Cause} == headings
+
+
+def test_every_metric_is_described() -> None:
+    """docs/metrics.md has a row for each metric, and none for what is no more."""
+    registry = CollectorRegistry()
+    Metrics(registry)
+    exported = {f"{family.name}_total" if family.type == "counter" else family.name for family in registry.collect()}
+    described = set(re.findall(r"^\| `([a-z_]+)`", read("docs/metrics.md"), re.MULTILINE))
+
+    assert exported == {name for name in described if name.startswith(("metrics_server_", "kubeglance_"))}
+
+
+def test_every_decision_is_listed() -> None:
+    """Numbers are unique and without gaps; the list has a line for each page."""
+    pages = sorted(path.name for path in (DOCS / "decisions").glob("[0-9]*.md"))
+
+    assert [f"{number:04}" for number in range(1, len(pages) + 1)] == [name[:4] for name in pages]
+    assert pages == sorted(set(re.findall(r"\]\((\d{4}-[a-z0-9-]+\.md)\)", read("docs/decisions/README.md"))))
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    """Every link of every page that leads into the repository."""
+    for page in PAGES:
+        for target in _LINK.findall(_FENCE.sub("", page.read_text(encoding="utf-8"))):
+            if "://" not in target and not target.startswith("mailto:"):
+                yield page, target
+
+
+def test_links_resolve() -> None:
+    """Files exist, and so do the headings that links name."""
+    broken = []
+    for page, target in links():
+        name, _, anchor = target.partition("#")
+        path = page.parent / name if name else page
+        if not path.exists() or (anchor and path.suffix == ".md" and anchor not in anchors(path)):
+            broken.append(f"{page.relative_to(ROOT)}: {target}")
+
+    assert [] == broken
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", path.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_is_reachable() -> None:
+    """A page that nothing links to is not read."""
+    linked = {(page.parent / target.partition("#")[0]).resolve() for page, target in links()}
+
+    assert [] == [str(page.relative_to(ROOT)) for page in DOCS.rglob("*.md") if page.resolve() not in linked]
+
+
+def test_make_targets_that_are_mentioned_exist() -> None:
+    """`make X` in a page is a target of the Makefile."""
+    targets = set(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE))
+    mentioned = {target for page in PAGES for target in re.findall(r"(?:`|^)make ([a-z]+)", page.read_text(), re.MULTILINE)}
+
+    assert set() == mentioned - targets
