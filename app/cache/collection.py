@@ -42,6 +42,7 @@ class Collection:
         `version` is that of the empty collection: a list always has one, or informers could not go on from it.
         """
         self._items: SortedDict = SortedDict()
+        self._whole: Sequence[Item] | None = None
         self.knows = knows
         self.version = version
 
@@ -54,9 +55,11 @@ class Collection:
 
     def snapshot(self, namespace: str | None = None) -> Sequence[Item]:
         """All items, or those of one namespace, in order. The sequence does not change afterwards."""
-        if namespace is None:
-            return list(self._items.values())
-        return [self._items[key] for key in self._range(namespace)]
+        if namespace is not None:
+            return list(map(self._items.__getitem__, self._range(namespace)))
+        if self._whole is None:  # made once a version: it costs milliseconds for thousands of items
+            self._whole = tuple(map(self._items.__getitem__, self._items))
+        return self._whole
 
     def _range(self, namespace: str) -> Iterator[Key]:
         keys: Iterator[Key] = self._items.irange((namespace, ""), (namespace + "\0", ""), inclusive=(True, False))
@@ -68,4 +71,5 @@ class Collection:
             self._items[item.key] = item
         for key in gone:
             self._items.pop(key, None)
+        self._whole = None
         self.version = version

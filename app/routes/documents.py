@@ -45,10 +45,8 @@ def tagged(scope: Scope, document: Document, headers: Sequence[tuple[str, str]] 
 
 def negotiated(scope: Scope, document: Document, allows: Callable[[Target], bool] = lambda _target: False) -> Answer:
     """The document as plain JSON, indented for human readers. Raises Problem 406."""
-    raw = query_of(scope)
-    query = parse_query(raw) if raw else {}
-    agreed = negotiate(joined_header(scope, b"accept"), query, header(scope, b"user-agent"), allows=allows)
-    return Answer(200, indent(document.body) if agreed.pretty else document.body)
+    pretty = negotiate(joined_header(scope, b"accept"), allows=allows).pretty or human(scope)
+    return Answer(200, indent(document.body) if pretty else document.body)
 
 
 def human(scope: Scope) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain
+from itertools import islice
 
 from msgspec import Struct
 
@@ -22,6 +22,9 @@ class Form(Struct, frozen=True):
 
 
 PLAIN = Form()
+
+BATCH = 256
+"""Items joined at once where a list is streamed: enough to be quick, few enough to be small."""
 
 
 def form_of(target: Target | None, query: Mapping[str, str]) -> Form:
@@ -50,7 +53,7 @@ class Renderer:
             metadata = b'{"resourceVersion":"%d"}' % item.version
             return b"".join(self.many([item], metadata, form))
         if form.target == "PartialObjectMetadata":
-            return partial_object(f"meta.k8s.io/{form.version}", item.metadata) + b"\n"
+            return partial_object(_partial_head(form), item.metadata) + b"\n"
         return self._whole(item) + b"\n"
 
     def many(self, items: Sequence[Item], metadata: bytes, form: Form) -> Iterable[bytes]:
@@ -63,11 +66,12 @@ class Renderer:
                 metadata,
                 self._columns,
             )
-            chunks = (self._row(item, form) for item in items)
+            partial = _partial_head(form)
+            chunks = (self._row(item, form, partial) for item in items)
         elif form.target == "PartialObjectMetadataList":
-            api_version = f"meta.k8s.io/{form.version}"
-            start = b'%b"metadata":%b,"items":[' % (head("PartialObjectMetadataList", api_version), metadata)
-            chunks = (partial_object(api_version, item.metadata) for item in items)
+            partial = _partial_head(form)
+            start = b'%b"metadata":%b,"items":[' % (head("PartialObjectMetadataList", f"meta.k8s.io/{form.version}"), metadata)
+            chunks = (partial_object(partial, item.metadata) for item in items)
         else:
             start = b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
             return _joined(start, (item.body for item in items))
@@ -81,7 +85,7 @@ class Renderer:
     def _whole(self, item: Item) -> bytes:
         return self._item_head + item.body[1:]
 
-    def _row(self, item: Item, form: Form) -> bytes:
+    def _row(self, item: Item, form: Form, partial: bytes) -> bytes:
         cells = item.row
         if cells is None:
             cells = item.row = encode_cells(self._kind.cells(item.key[1], item.value))
@@ -89,17 +93,23 @@ class Renderer:
             return row(cells, b"null")
         if form.include == OBJECT:
             return row(cells, self._whole(item))
-        return row(cells, partial_object(f"meta.k8s.io/{form.version}", item.metadata))
+        return row(cells, partial_object(partial, item.metadata))
+
+
+def _partial_head(form: Form) -> bytes:
+    return head("PartialObjectMetadata", f"meta.k8s.io/{form.version}")
 
 
 def _joined(start: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """start, the chunks with commas between, and the end of list and line."""
+    """start, the chunks with commas between (joined some hundred at a time), and the end of list and line."""
     rest = iter(chunks)
-    first = next(rest, None)
     yield start
-    if first is not None:
-        yield first
-        yield from chain.from_iterable((b",", chunk) for chunk in rest)
+    batch = b",".join(islice(rest, BATCH))
+    while batch:
+        yield batch
+        batch = b",".join(islice(rest, BATCH))
+        if batch:
+            yield b","
     yield b"]}\n"
 
 

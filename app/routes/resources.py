@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-import msgspec
 from cachetools import LRUCache, TTLCache
 from msgspec import Struct
 
@@ -17,11 +16,12 @@ from app.cache.collection import Collection, Item
 from app.clock import Clock
 from app.errors import Problem
 from app.kinds._base import Kind, Subject
+from app.routes.documents import indent
 from app.routes.problems import Endpoint
 from app.routes.rendering import PLAIN, Form, Renderer, form_of
 from app.routes.respond import Answer, Scope, header, joined_header, query_of
 from app.routes.versions import Versions, check_version
-from app.wire.accept import Negotiated, is_meta, negotiate
+from app.wire.accept import Negotiated, is_meta, negotiate, wants_pretty
 from app.wire.continuation import encode_continue
 from app.wire.field_selectors import ANY, FieldSelector, parse_field_selector
 from app.wire.label_selectors import EVERYTHING, parse_label_selector
@@ -38,6 +38,7 @@ PINNED_LISTS = 16
 PINNED_SECONDS = 60.0
 
 _ALLOW = "GET, HEAD"
+_LONGEST_KEPT_ACCEPT = 1024
 _WHOLE_LIST = ListOptions()
 _SUBJECT_RESOURCES = {Subject.NODE: "nodes", Subject.POD: "pods"}
 
@@ -89,6 +90,8 @@ class Resources:
         # Snapshots of lists that have further pages, so that those pages are of the first one's moment.
         self._pinned: TTLCache[tuple[str, str, str | None, int], Sequence[Item]] = TTLCache(PINNED_LISTS, PINNED_SECONDS, timer=timer)
 
+        self._agreed: LRUCache[str, Negotiated] = LRUCache(64)
+
     async def answer(self, scope: Scope) -> Answer:
         """The answer to a request. Raises Problem."""
         raw = query_of(scope)
@@ -101,20 +104,29 @@ class Resources:
             raise unknown_path()
         if scope["method"] not in {"GET", "HEAD"} or (info.by_path and verb != "watch"):
             raise method_not_allowed(bound.kind.group, bound.kind.resource, verb or scope["method"].lower(), allow=_ALLOW)
-        negotiated = negotiate(joined_header(scope, b"accept"), query, header(scope, b"user-agent"), allows=is_meta)
+        negotiated = self._negotiate(joined_header(scope, b"accept"))
+        pretty = negotiated.pretty or wants_pretty(query, header(scope, b"user-agent"))
         if info.name and not info.by_path:
             body = self._get(bound, (info.namespace, info.name), negotiated, query)
-            return Answer(200, msgspec.json.format(body, indent=2) + b"\n" if negotiated.pretty else body)
+            return Answer(200, indent(body) if pretty else body)
         options = parse_list_options(query, watch=info.by_path) if query or info.by_path else _WHOLE_LIST
         if options.watch:
             raise method_not_allowed(bound.kind.group, bound.kind.resource, "watch", allow=_ALLOW)
         form = form_of(negotiated.target, query)
         namespace = info.namespace if info.namespace or not bound.kind.namespaced else None
         answer = self._list(bound, namespace, options, form)
-        if negotiated.pretty:
-            body = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
-            return Answer(200, msgspec.json.format(body, indent=2) + b"\n")
+        if pretty:
+            return Answer(200, indent(answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)))
         return answer
+
+    def _negotiate(self, accept: str) -> Negotiated:
+        """The form that was agreed on. Few Accept headers are in use, so that each is read once."""
+        known = self._agreed.get(accept)
+        if known is None:
+            known = negotiate(accept, allows=is_meta)
+            if len(accept) <= _LONGEST_KEPT_ACCEPT:
+                self._agreed[accept] = known
+        return known
 
     def _get(self, bound: _Bound, key: tuple[str, str], negotiated: Negotiated, query: dict[str, str]) -> bytes:
         form = form_of(negotiated.target, query) if negotiated.target is not None else PLAIN

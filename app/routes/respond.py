@@ -66,16 +66,19 @@ def _slices(body: bytes) -> Iterator[bytes]:
 
 
 def gather(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Small chunks joined to pieces of about PIECE bytes; a large chunk is cut."""
+    """The chunks as pieces of PIECE bytes; the last one is shorter."""
     pending: list[bytes] = []
     size = 0
     for chunk in chunks:
         pending.append(chunk)
         size += len(chunk)
         if size >= PIECE:
-            yield from _slices(b"".join(pending))
-            pending, size = [], 0
-    if pending:
+            joined = b"".join(pending)
+            whole = size - size % PIECE
+            yield from (joined[start : start + PIECE] for start in range(0, whole, PIECE))
+            pending = [joined[whole:]]
+            size -= whole
+    if size:
         yield b"".join(pending)
 
 

@@ -31,7 +31,7 @@ class Target(Struct, frozen=True):
 
 
 class Negotiated(Struct, frozen=True):
-    """What was agreed on: the form (None: the object itself), and whether to indent for a human reader."""
+    """What was agreed on: the form (None: the object itself), and whether Accept asks for indentation."""
 
     target: Target | None = None
     pretty: bool = False
@@ -75,20 +75,13 @@ def _quality(text: str) -> float:
     return quality if 0.0 <= quality <= 1.0 else 0.0
 
 
-def negotiate(
-    accept: str,
-    query: Mapping[str, str],
-    user_agent: str,
-    *,
-    allows: Callable[[Target], bool],
-) -> Negotiated:
+def negotiate(accept: str, *, allows: Callable[[Target], bool]) -> Negotiated:
     """The best form that `accept` asks for and that `allows` agrees to. Without Accept it is plain JSON.
 
     Parameters that nobody knows do not disqualify a clause. Raises Problem 406.
     """
-    human = wants_pretty(query, user_agent)
     if not accept:
-        return Negotiated(pretty=True) if human else PLAIN
+        return PLAIN
     for clause in parse_accept(accept):
         if not _is_json(clause):
             continue
@@ -97,7 +90,7 @@ def negotiate(
             continue
         target = target_of(clause)
         if target is None or allows(target):
-            return Negotiated(target, human or params.get("pretty") == "1")
+            return Negotiated(target, params.get("pretty") == "1")
     raise not_acceptable([JSON])
 
 

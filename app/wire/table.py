@@ -49,9 +49,9 @@ def head(kind: str, api_version: str) -> bytes:
     return f'{{"kind":{quote(kind)},"apiVersion":{quote(api_version)},'.encode()
 
 
-def partial_object(api_version: str, metadata: bytes) -> bytes:
-    """One PartialObjectMetadata."""
-    return b'%b"metadata":%b}' % (head("PartialObjectMetadata", api_version), metadata)
+def partial_object(start: bytes, metadata: bytes) -> bytes:
+    """One PartialObjectMetadata; `start` is its head, made once for a whole list."""
+    return b'%b"metadata":%b}' % (start, metadata)
 
 
 def row(cells: bytes, obj: bytes) -> bytes:

@@ -38,7 +38,7 @@ _METADATA = (
 )
 def test_negotiate(accept: str, target: Target | None) -> None:
     """The best clause that can be served wins."""
-    assert Negotiated(target) == negotiate(accept, {}, "", allows=is_meta)
+    assert Negotiated(target) == negotiate(accept, allows=is_meta)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_negotiate(accept: str, target: Target | None) -> None:
 def test_not_acceptable(accept: str) -> None:
     """What cannot be served is 406 and lists what can."""
     with pytest.raises(Problem) as caught:
-        negotiate(accept, {}, "", allows=is_meta)
+        negotiate(accept, allows=is_meta)
 
     assert (406, "NotAcceptable") == (caught.value.code, caught.value.reason)
     assert "only the following media types are accepted: application/json" == caught.value.message
@@ -83,7 +83,7 @@ def test_pretty(pretty: str | None, agent: str, expected: bool) -> None:
 
 def test_pretty_as_parameter() -> None:
     """pretty=1 may stand in Accept."""
-    assert negotiate("application/json;pretty=1", {}, "", allows=is_meta).pretty
+    assert negotiate("application/json;pretty=1", allows=is_meta).pretty
 
 
 def test_clauses_are_sorted() -> None:
