@@ -78,9 +78,10 @@ class AccessReviewer:
         if not asked.resource:
             return await self._verdict((user, asked.verb, asked.path), user, Attributes(verb=asked.verb, path=asked.path))
         key = (user, asked.verb, asked.group, asked.version, asked.resource, asked.subresource, asked.namespace)
-        verdict = self._verdicts.get(key)
-        if verdict is not None:
-            return verdict
+        try:
+            return self._verdicts[key]  # the way of most requests: one look-up, and nothing made
+        except KeyError:
+            pass
         broad = Attributes(
             verb=asked.verb,
             group=asked.group,

@@ -4,6 +4,7 @@ from hashlib import sha256
 
 from cachetools import LRUCache
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.x509.oid import NameOID
 from msgspec import Struct
 
@@ -34,13 +35,19 @@ class CallerCertificate(Struct, frozen=True):
 
 def read_chain(chain: tuple[bytes, ...]) -> CallerCertificate:
     """Read a verified chain in DER, leaf first. Raises ValueError if a certificate in it cannot be read."""
-    certificates = [x509.load_der_x509_certificate(der) for der in chain]
+    try:
+        return _read([x509.load_der_x509_certificate(der) for der in chain], chain[0])
+    except UnsupportedAlgorithm as exc:
+        raise ValueError(f"a key of the chain is of a kind that is not known: {exc}") from exc
+
+
+def _read(certificates: list[x509.Certificate], leaf_der: bytes) -> CallerCertificate:
     leaf = certificates[0]
     names = [str(name.value) for name in leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
     return CallerCertificate(
         common_name=names[-1] if names else "",  # Go keeps the last
         organizations=tuple(str(name.value) for name in leaf.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)),
-        credential_id=f"X509SHA256={sha256(chain[0]).hexdigest()}",
+        credential_id=f"X509SHA256={sha256(leaf_der).hexdigest()}",
         issuers=frozenset(map(authority_id, certificates[1:] or certificates)),
         not_before=max(certificate.not_valid_before_utc.timestamp() for certificate in certificates),
         not_after=min(certificate.not_valid_after_utc.timestamp() for certificate in certificates),
@@ -54,10 +61,11 @@ class ChainReader:
         self._read: LRUCache[tuple[bytes, ...], CallerCertificate] = LRUCache(maxsize)
 
     def read(self, chain: tuple[bytes, ...]) -> CallerCertificate:
-        certificate = self._read.get(chain)
-        if certificate is None:
+        try:
+            return self._read[chain]
+        except KeyError:
             certificate = self._read[chain] = read_chain(chain)
-        return certificate
+            return certificate
 
 
 def certificate_user(certificate: CallerCertificate) -> User | None:

@@ -4,20 +4,26 @@ The order and the outcomes follow k8s.io/apiserver (pkg/authentication/authentic
 wins, wrong credentials give 401, no credentials at all make the caller system:anonymous.
 """
 
+import structlog
 from msgspec.structs import replace
 
 from app.auth.access import AccessReviewer
 from app.auth.certificate import ChainReader, certificate_user
 from app.auth.identity import ANONYMOUS, AUTHENTICATED, PEER_KEY, UNAUTHENTICATED, Attributes, Peer, Scope, User
-from app.auth.request_header import Headers, front_proxy_user
+from app.auth.request_header import FrontProxyReader, Headers
 from app.auth.token import TokenAuthenticator, bearer_token
-from app.auth.trust import Anchored, Trust, TrustBundle
+from app.auth.trust import ALLOWED_NAMES, Anchored, Trust, TrustBundle
 from app.clock import Clock
 from app.errors import Problem
 from app.wire.status import quote
 
+_log = structlog.get_logger(__name__)
+
 OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
 """Served to anyone. The paths below them are not."""
+
+Credentials = tuple[tuple[bytes, bytes], ...]
+"""The headers that say who somebody is, or wants to be."""
 
 _BOTH = Anchored.CLIENT | Anchored.REQUEST_HEADER
 
@@ -32,61 +38,68 @@ class DelegatingGate:
         self._clock = clock
         self._anonymous = anonymous
         self._chains = ChainReader()
+        self._front_proxy = FrontProxyReader()
 
     async def admit(self, scope: Scope, attributes: Attributes) -> User:
         """See Gate. After it the scope's headers hold no credentials any more: no token, no X-Remote-*."""
         if not attributes.resource and attributes.path in OPEN_PATHS:
             return ANONYMOUS
         bundle = self._trust.bundle
-        headers: Headers = scope["headers"]
-        user = _with_authenticated(await self._authenticate(scope.get(PEER_KEY), headers, bundle))
-        scope["headers"] = _without_credentials(headers, bundle, user)
+        credentials, scope["headers"] = _split(scope["headers"], bundle)
+        user = _with_authenticated(await self._authenticate(scope.get(PEER_KEY), credentials, bundle))
+        _refuse_impersonation(credentials, user)
         await self._access.check(user, attributes)
         return user
 
-    async def _authenticate(self, peer: Peer | None, headers: Headers, bundle: TrustBundle) -> User:
-        refused = False
+    async def _authenticate(self, peer: Peer | None, credentials: Credentials, bundle: TrustBundle) -> User:
+        refused = ""
         if peer is not None and peer.chain:
-            user, refused = self._by_certificate(peer, headers, bundle)
+            user, refused = self._by_certificate(peer, credentials, bundle)
             if user is not None:
                 return user
-        token = bearer_token(headers)
+        token = bearer_token(credentials)
         if token:
             user = await self._tokens.authenticate(token)
             if user is not None:
                 return user
-            refused = True
-        if refused or not self._anonymous:
-            raise _unauthorized()
+            refused = refused or "the bearer token was not accepted"
+        if refused:
+            raise _unauthorized(refused)
+        if not self._anonymous:
+            raise _unauthorized("there are no credentials, and anonymous requests are switched off")
         if peer is not None and not peer.chain and peer.trust_generation != bundle.generation:
             # At its handshake this caller may not have been asked for the certificate that now would be believed: let it come again.
-            raise _unauthorized(close=True)
+            raise _unauthorized("the connection is older than the authorities in force and has no credentials", close=True)
         return ANONYMOUS
 
-    def _by_certificate(self, peer: Peer, headers: Headers, bundle: TrustBundle) -> tuple[User | None, bool]:
-        """The user and whether the certificate was refused. Raises Problem 401 if it is valid no more.
+    def _by_certificate(self, peer: Peer, credentials: Credentials, bundle: TrustBundle) -> tuple[User | None, str]:
+        """The user, and why the certificate was refused, if it was. Raises Problem 401 if it is valid no more.
 
         The sets are those in force now, not those of the handshake: a chain is as good as the authority it ends in.
         """
         try:
             certificate = self._chains.read(peer.chain)
-        except ValueError:
-            raise _unauthorized(close=True) from None
+        except ValueError as exc:
+            raise _unauthorized(f"the certificate cannot be read: {exc}", close=True) from exc
         anchored = bundle.anchored(certificate.issuers)
-        if not anchored or not certificate.valid_at(self._clock.wall()):
-            raise _unauthorized(close=True)
-        refused = False
+        name = certificate.common_name
+        if not anchored:
+            raise _unauthorized(f"the authority of certificate {quote(name)} is not trusted any more", close=True)
+        if not certificate.valid_at(self._clock.wall()):
+            raise _unauthorized(f"certificate {quote(name)} has ended or is of the future", close=True)
+        refused = ""
         ambiguous = anchored == _BOTH and not bundle.allowed_names
         if anchored & Anchored.REQUEST_HEADER and not ambiguous:
-            if bundle.may_speak(certificate.common_name):
-                user = front_proxy_user(headers, bundle)
+            if bundle.may_speak(name):
+                user = self._front_proxy.read(credentials, bundle)
                 if user is not None:
-                    return user, False
+                    return user, ""
+                refused = f"certificate {quote(name)} is the front proxy's, and no header says for whom it speaks"
             else:
-                refused = True
+                refused = f"certificate {quote(name)} is of the front proxy's authority, and its name is not in {ALLOWED_NAMES}"
         if anchored & Anchored.CLIENT:
             return certificate_user(certificate), refused
-        return None, True
+        return None, refused
 
 
 def _with_authenticated(user: User) -> User:
@@ -96,24 +109,30 @@ def _with_authenticated(user: User) -> User:
     return replace(user, groups=(*user.groups, AUTHENTICATED))
 
 
-def _without_credentials(headers: Headers, bundle: TrustBundle, user: User) -> list[tuple[bytes, bytes]]:
-    named, prefixes = bundle.credential_headers, bundle.credential_prefixes
-    kept = []
+def _split(headers: Headers, bundle: TrustBundle) -> tuple[Credentials, list[tuple[bytes, bytes]]]:
+    """Credentials, and all the rest: what routes see. Both in the order of arrival."""
+    names, prefixes = bundle.credential_headers, bundle.credential_prefixes
+    credentials: list[tuple[bytes, bytes]] = []
+    rest: list[tuple[bytes, bytes]] = []
     for header in headers:
         name = header[0]
-        if name.startswith(b"impersonate-"):
-            # kube-apiserver resolves and removes them, so none comes through it. To ignore one would answer as somebody else.
-            raise Problem(
-                403,
-                "Forbidden",
-                f"forbidden: User {quote(user.name)} cannot impersonate here: send requests with Impersonate-* headers to kube-apiserver",
-                details={},
-                headers=(("X-Content-Type-Options", "nosniff"),),
-            )
-        if name not in named and not name.startswith(prefixes):
-            kept.append(header)
-    return kept
+        (credentials if name in names or name.startswith(prefixes) else rest).append(header)
+    return tuple(credentials), rest
 
 
-def _unauthorized(*, close: bool = False) -> Problem:
+def _refuse_impersonation(credentials: Credentials, user: User) -> None:
+    """kube-apiserver resolves and removes Impersonate-*, so none comes through it. To ignore one would answer as somebody else."""
+    if any(name.startswith(b"impersonate-") for name, _ in credentials):
+        raise Problem(
+            403,
+            "Forbidden",
+            f"forbidden: User {quote(user.name)} cannot impersonate here: send requests with Impersonate-* headers to kube-apiserver",
+            details={},
+            headers=(("X-Content-Type-Options", "nosniff"),),
+        )
+
+
+def _unauthorized(why: str, *, close: bool = False) -> Problem:
+    """401. The caller learns nothing of the cause, the log does."""
+    _log.info("a request is unauthorized", why=why)
     return Problem(401, "Unauthorized", "Unauthorized", headers=(("connection", "close"),) if close else ())

@@ -7,11 +7,33 @@ are, lower-cased: `x_remote_user` is another header than `x-remote-user`. Values
 from collections.abc import Sequence
 from urllib.parse import unquote
 
+from cachetools import LRUCache
+
 from app.auth.identity import User
 from app.auth.trust import TrustBundle
 
 Headers = Sequence[tuple[bytes, bytes]]
 """Headers as ASGI gives them: names lower-case, duplicates kept, in the order of arrival."""
+
+_LONGEST_KEPT = 4096
+
+
+class FrontProxyReader:
+    """front_proxy_user with a memory: the aggregator brings the same few callers again and again, and equal headers mean one user."""
+
+    def __init__(self, maxsize: int = 1024) -> None:
+        self._users: LRUCache[tuple[int, Headers], User | None] = LRUCache(maxsize)
+
+    def read(self, headers: tuple[tuple[bytes, bytes], ...], bundle: TrustBundle) -> User | None:
+        """`headers` may be those only that the bundle gives a meaning to."""
+        key = (bundle.generation, headers)
+        try:
+            return self._users[key]
+        except KeyError:
+            user = front_proxy_user(headers, bundle)
+            if sum(len(name) + len(value) for name, value in headers) <= _LONGEST_KEPT:
+                self._users[key] = user
+            return user
 
 
 def front_proxy_user(headers: Headers, bundle: TrustBundle) -> User | None:

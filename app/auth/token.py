@@ -65,8 +65,9 @@ class TokenAuthenticator:
     async def authenticate(self, token: str) -> User | None:
         """Whose token it is, None if nobody's or if that cannot be found out: without a proof there is no identity."""
         key = hmac.digest(self._secret, token.encode("latin-1", "replace"), "sha256")
-        verdict = self._verdicts.get(key)
-        if verdict is None:
+        try:
+            verdict = self._verdicts[key]
+        except KeyError:
             try:
                 verdict = await self._flights.run(key, lambda: self._review(key, token))
             except KubeError as exc:

@@ -87,7 +87,7 @@ class TrustBundle:
     @cached_property
     def credential_prefixes(self) -> tuple[bytes, ...]:
         """Beginnings of such headers. The usual ones are held back also when the ConfigMap names others or none."""
-        return (b"x-remote-", *self.extra_prefixes)
+        return (b"x-remote-", b"impersonate-", *self.extra_prefixes)
 
     def anchored(self, issuers: Collection[bytes]) -> Anchored:
         """The sets that hold one of a verified chain's authorities (authority_id of all certificates above the leaf).

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.auth.identity import User
-from app.auth.request_header import front_proxy_user
+from app.auth.request_header import FrontProxyReader, front_proxy_user
 from app.auth.trust import TrustBundle
 
 BUNDLE = TrustBundle(
@@ -78,3 +78,15 @@ def test_no_bytes_crash_it(headers: Any) -> None:
     """Header values are hostile: any bytes give a user or none."""
     user = front_proxy_user(headers, BUNDLE)
     assert user is None or user.name
+
+
+def test_a_remembered_user_is_of_the_same_headers_and_bundle() -> None:
+    """Other headers, another order or another bundle are read anew; very long ones are never kept."""
+    reader = FrontProxyReader()
+    ann, group = (b"x-remote-user", b"ann"), (b"x-remote-group", b"dev")
+    assert reader.read((ann, group), BUNDLE) is reader.read((ann, group), BUNDLE)
+    assert User("ann") == reader.read((ann,), BUNDLE)
+    assert User("ann", groups=("dev",)) == reader.read((group, ann), BUNDLE)
+    assert reader.read((ann, group), TrustBundle(generation=1)) is None
+    long = (ann, (b"x-remote-group", b"x" * 5000))
+    assert reader.read(long, BUNDLE) is not reader.read(long, BUNDLE)

@@ -309,6 +309,20 @@ def test_the_end_of_the_certificate_is_known(tmp_path: Path) -> None:
     assert 365 * 86_400 == pytest.approx(world.tls.not_after - world.clock.wall(), abs=2)
 
 
+@both_loops
+def test_refusals_over_tls(loop: str, tmp_path: Path) -> None:
+    """A malformed request gets its Status whole, then the connection is closed."""
+
+    async def test() -> None:
+        world = World(tmp_path)
+        async with listening(world.app, world.tls.context) as server, connected(server.port, world.client()) as connection:
+            reply = await connection.send(b"GET / HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+            assert (400, "BadRequest") == (reply.status, json.loads(reply.body)["reason"])
+            assert b"" == await connection.rest()
+
+    run(loop, test())
+
+
 def test_settings_of_a_context(tmp_path: Path) -> None:
     """TLS 1.2 is the least. Strict checks are off, for many clusters' authorities lack key identifiers; partial chains are off too."""
     context = World(tmp_path).tls.context.current
