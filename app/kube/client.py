@@ -151,9 +151,11 @@ def _decode(body: bytes, what: str) -> Any:
 
 
 def _root(exc: BaseException) -> str:
-    """The text of what really happened: httpx and aiohttp wrap the cause, often with an empty text of their own."""
+    """The text of what really happened, in one line: httpx and aiohttp wrap the cause, often with an empty text of their own."""
     text = str(exc)
     while exc.__cause__ is not None:
         exc = exc.__cause__
         text = str(exc) or text
-    return text or type(exc).__name__
+    if isinstance(exc, aiohttp.ClientPayloadError | aiohttp.http_exceptions.PayloadEncodingError | aiohttp.ServerDisconnectedError):
+        return "the connection was closed"
+    return " ".join(text.split()) or type(exc).__name__

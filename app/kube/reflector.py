@@ -16,7 +16,7 @@ import structlog
 from msgspec import Raw, Struct, field
 
 from app.clock import Clock
-from app.errors import KubeError
+from app.errors import KubeError, KubeUnavailable
 from app.kube.client import KubeClient, status_error
 from app.kube.records import Key
 from app.kube.watched import Watched
@@ -103,6 +103,9 @@ class Reflector(Generic[R]):
         self._random = random
         self._version = ""
         self._failures = 0
+        self._fragile = False
+        self._accepted = False
+        self._warned = False
         self._undecodable: set[Key] = set()
         self.synced = asyncio.Event()
         self.trouble: Trouble | None = None
@@ -124,18 +127,23 @@ class Reflector(Generic[R]):
                 await asyncio.sleep(self._delay())
 
     def _failed(self, error: KubeError) -> None:
-        if error.status == 410 or self._failures >= _RELIST_AFTER:
-            self._version = ""
         self._failures += 1
+        self._fragile = self._accepted
+        # A server that is away or overloaded is not helped by a list: that is for one that dislikes the version we go on from.
+        disliked = self._fragile or not isinstance(error, KubeUnavailable)
+        if error.status == 410 or (disliked and self._failures > _RELIST_AFTER):
+            self._version = ""
+        if error.status == 410:
+            log.info("what we know is too old to go on from; listing anew", resource=self.name, error=str(error))
+            return
         message = self._explain(error)
-        if self.trouble is None:
-            # A version that became too old, or one lost connection, is daily business: the second failure in a row is news.
-            quiet = self.synced.is_set() and self._failures == 1
-            log.log(20 if quiet else 30, "kube-apiserver does not give us what we watch", resource=self.name, error=message)
-            self.trouble = Trouble(message, self._clock.monotonic())
-        elif self.trouble.message != message:
-            log.warning("kube-apiserver still does not give us what we watch", resource=self.name, error=message)
-            self.trouble = Trouble(message, self.trouble.since)
+        # One lost connection is daily business (an API server that restarts): only the second failure in a row is a warning.
+        warn = self._failures > 1 or not self.synced.is_set()
+        if self.trouble is None or self.trouble.message != message or (warn and not self._warned):
+            write = log.warning if warn else log.info
+            write("kube-apiserver does not give us what we watch", resource=self.name, error=message)
+            self._warned = warn
+        self.trouble = Trouble(message, self.trouble.since if self.trouble is not None else self._clock.monotonic())
 
     def _explain(self, error: KubeError) -> str:
         match error.status:
@@ -147,10 +155,10 @@ class Reflector(Generic[R]):
                 return str(error)
 
     def _recovered(self) -> None:
-        self._failures = 0
         if self.trouble is not None:
             log.info("kube-apiserver answers again", resource=self.name, after_s=round(self._clock.monotonic() - self.trouble.since, 1))
             self.trouble = None
+            self._warned = False
 
     def _delay(self) -> float:
         """Exponential with jitter over the whole range, so that replicas and kinds do not come back in step."""
@@ -203,16 +211,27 @@ class Reflector(Generic[R]):
         params = {**self._watched.params, "resourceVersion": self._version, "allowWatchBookmarks": "true"}
         started = self._clock.monotonic()
         told = 0
+        self._accepted = False
         async with aclosing(self._client.watch(self._watched.path, params, timeout_seconds=seconds)) as batches:
+            await anext(batches)
+            self._accepted = True
+            if not self._fragile:
+                # A server that accepts watches and breaks them before any event has not recovered by accepting one more.
+                self._recovered()
             async for lines in batches:
                 for start in range(0, len(lines), _PIECE):
                     self._apply_events(lines[start : start + _PIECE])
                     await asyncio.sleep(0)
                 told += len(lines)
-                if told:
-                    self._recovered()
+                self._settled()
         if not told and self._clock.monotonic() - started < _SHORT_WATCH_S:
             raise KubeError(f"watch {self.name}: the watch ended at once, without an event")
+        self._settled()
+
+    def _settled(self) -> None:
+        """A watch works: forget what failed before it, the back-off too."""
+        self._failures = 0
+        self._accepted = self._fragile = False
         self._recovered()
 
     def _apply_events(self, lines: list[bytes]) -> None:

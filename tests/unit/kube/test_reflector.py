@@ -252,10 +252,44 @@ async def test_trouble_is_logged_once_and_its_end_too() -> None:
 
     assert [(entry["log_level"], entry["event"]) for entry in logs] == [
         ("warning", "kube-apiserver does not give us what we watch"),
-        ("warning", "kube-apiserver still does not give us what we watch"),
+        ("warning", "kube-apiserver does not give us what we watch"),
         ("info", "listed"),
         ("info", "kube-apiserver answers again"),
     ]
+
+
+async def test_one_lost_connection_is_no_warning_but_a_second_failure_is() -> None:
+    """An API server that restarts breaks every watch once; the same failure twice in a row is news."""
+    lost = httpx.ConnectError("refused")
+    with capture_logs() as logs:
+        await _run([page(), watch(event("ADDED", _thing("a")), httpx.ReadError("reset")), lost, lost, lost, watch(_for_ever)])
+
+    assert [(entry["log_level"], entry["event"]) for entry in logs] == [
+        ("info", "listed"),
+        ("info", "kube-apiserver does not give us what we watch"),
+        ("warning", "kube-apiserver does not give us what we watch"),
+        ("info", "kube-apiserver answers again"),
+    ]
+
+
+async def test_a_version_that_is_too_old_is_no_trouble() -> None:
+    """410 is part of the protocol, not a fault."""
+    with capture_logs() as logs:
+        _, _, reflector = await _run([page(), refusal(410, "too old"), page(), watch(_for_ever)])
+
+    assert {entry["log_level"] for entry in logs} == {"info"}
+    assert reflector.trouble is None
+
+
+async def test_watches_that_break_before_any_event_are_trouble_until_one_works() -> None:
+    """Accepting a watch is no recovery where the last one was accepted too, and broke."""
+    broken = [watch(httpx.ReadError("reset")) for _ in range(3)]
+    with capture_logs() as logs:
+        _, server, reflector = await _run([page(), *broken, watch(_for_ever)])
+
+    assert reflector.trouble is not None
+    assert [entry["log_level"] for entry in logs] == ["info", "info", "warning"]
+    assert [kind for kind, _ in server.requests] == ["list", "watch", "watch", "watch", "watch"]
 
 
 async def test_one_object_that_cannot_be_read_costs_itself_only() -> None:
