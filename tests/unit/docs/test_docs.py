@@ -76,6 +76,13 @@ def test_every_decision_is_listed() -> None:
     assert pages == sorted(set(re.findall(r"\]\((\d{4}-[a-z0-9-]+\.md)\)", read("docs/decisions/README.md"))))
 
 
+def test_layers_are_those_of_the_import_contract() -> None:
+    """What CONTRIBUTING.md draws is what `make check` proves."""
+    (layers,) = [item["layers"] for item in tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"] if "layers" in item]
+
+    assert "\n".join(layers) in read("CONTRIBUTING.md")
+
+
 def links() -> Iterator[tuple[Path, str]]:
     """Every link of every page that leads into the repository."""
     for page in PAGES:
