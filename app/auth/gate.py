@@ -25,6 +25,9 @@ OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
 Credentials = tuple[tuple[bytes, bytes], ...]
 """The headers that say who somebody is, or wants to be."""
 
+_DISCOVERY = ("/apis", "/openapi", "/version")
+"""With what is below them: the static part of the role system:discovery, which every cluster binds to system:authenticated."""
+
 _BOTH = Anchored.CLIENT | Anchored.REQUEST_HEADER
 
 
@@ -48,7 +51,8 @@ class DelegatingGate:
         credentials, scope["headers"] = _split(scope["headers"], bundle)
         user = _with_authenticated(await self._authenticate(scope.get(PEER_KEY), credentials, bundle))
         _refuse_impersonation(credentials, user)
-        await self._access.check(user, attributes)
+        if not _is_discovery(user, attributes):
+            await self._access.check(user, attributes)
         return user
 
     async def _authenticate(self, peer: Peer | None, credentials: Credentials, bundle: TrustBundle) -> User:
@@ -100,6 +104,14 @@ class DelegatingGate:
         if anchored & Anchored.CLIENT:
             return certificate_user(certificate), refused
         return None, refused
+
+
+def _is_discovery(user: User, asked: Attributes) -> bool:
+    """Whether an authenticated caller reads what kinds there are. That never waits for a verdict: were it refused while authorisation is
+    away, the API would be marked as gone, and namespaces would hang in Terminating (docs/decisions/0008)."""
+    if asked.resource or asked.verb not in {"get", "head"} or AUTHENTICATED not in user.groups:
+        return False
+    return any(asked.path == root or asked.path.startswith(f"{root}/") for root in _DISCOVERY)
 
 
 def _with_authenticated(user: User) -> User:

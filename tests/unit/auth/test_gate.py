@@ -305,6 +305,34 @@ async def test_all_other_paths_are_guarded(bench: Bench, path: str) -> None:
     assert 403 == caught.value.code
 
 
+@pytest.mark.parametrize("path", ["/apis", "/apis/metrics.k8s.io", "/apis/metrics.k8s.io/v1", "/openapi/v2", "/openapi/v3", "/version"])
+async def test_discovery_of_the_authenticated_waits_for_no_verdict(bench: Bench, path: str) -> None:
+    """The aggregator's own reads bear no group, and must not fail while authorisation is away."""
+    bench.reviews.error = KubeUnavailable("down")
+    chain = bench.cas.chain(bench.cas.proxy, "front-proxy-client")
+    user = await bench.gate.admit(bench.scope((b"x-remote-user", b"system:aggregator"), chain=chain), Attributes("get", path=path))
+    assert "system:aggregator" == user.name
+    assert [] == bench.reviews.asked
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param(Attributes("post", path="/apis"), id="a write"),
+        pytest.param(Attributes("get", path="/apisx"), id="another path"),
+        pytest.param(Attributes("get", path="/metrics"), id="our own metrics"),
+        pytest.param(Attributes("list", path="/apis/g/v/pods", group="g", version="v", resource="pods"), id="objects"),
+    ],
+)
+async def test_all_else_of_the_authenticated_is_reviewed(bench: Bench, asked: Attributes) -> None:
+    """Only reads of what kinds there are go without a review."""
+    bench.reviews.may = lambda _spec: False
+    chain = bench.cas.chain(bench.cas.users, "ann")
+    with pytest.raises(Problem) as caught:
+        await bench.gate.admit(bench.scope(chain=chain), asked)
+    assert 403 == caught.value.code
+
+
 async def test_authoriser_down_is_500(bench: Bench) -> None:
     """Known callers get no data while nobody can say what they may."""
     bench.reviews.error = KubeUnavailable("down")
