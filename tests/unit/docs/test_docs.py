@@ -9,6 +9,8 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from app import __version__
+from app.cli.flags import all_flags
+from app.cli.metrics_server_flags import FLAGS
 from app.cli.version import version_line
 from app.telemetry import Metrics
 from collectors._base import Cause
@@ -45,7 +47,7 @@ def test_flags_that_are_mentioned_exist() -> None:
     """A page that tells to set a flag of serve that is no more would only annoy."""
     page = read("docs/known-issues.md") + read("docs/install.md") + read("docs/flags.md")
     mentioned = set(re.findall(r"`(--[a-z][a-z0-9-]+)", page))
-    known = {flag.name for flag in derived.all_flags()} | {f"--{name}" for name in derived.FLAGS}
+    known = {flag.name for flag in all_flags()} | {f"--{name}" for name in FLAGS}
     others = {"--settings-file", "--ca-file", "--cert-secret", "--namespace", "--force", "--dns", "--dir", "--image", "--service", "--arg"}
 
     assert set() == mentioned - known - others - {"--enable-aggregator-routing", "--requestheader-client-ca-file"}
