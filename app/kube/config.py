@@ -25,13 +25,15 @@ class Connection:
     """How to reach one kube-apiserver.
 
     `server` is its base URL without a trailing slash. `ssl_context` is None for plain http. `ca_file` holds the CA that verifies it,
-    None if the machine's own CAs do. `server_name` overrides the name that its certificate is checked against; `proxy` is a URL.
+    None if the machine's own CAs do; `certificate` and `key` are our client certificate, if that is how we authenticate. `server_name` overrides the name that its certificate is checked against; `proxy` is a URL.
     """
 
     server: str
     ssl_context: ssl.SSLContext | None = None
     credentials: Credentials = field(default_factory=FixedCredentials)
     ca_file: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
     server_name: str | None = None
     proxy: str | None = None
 
@@ -163,19 +165,18 @@ def _configuration() -> Any:
 def _connection(configuration: Any, credentials: Credentials) -> Connection:
     server = configuration.host.rstrip("/")
     ca_file = Path(configuration.ssl_ca_cert) if configuration.ssl_ca_cert else None
+    certificate = Path(configuration.cert_file) if configuration.cert_file else None
+    key = Path(configuration.key_file) if configuration.key_file else None
     context = None
     if server.startswith("https://"):
-        context = client_context(
-            ca_file,
-            certificate=Path(configuration.cert_file) if configuration.cert_file else None,
-            key=Path(configuration.key_file) if configuration.key_file else None,
-            verify=configuration.verify_ssl,
-        )
+        context = client_context(ca_file, certificate=certificate, key=key, verify=configuration.verify_ssl)
     return Connection(
         server=server,
         ssl_context=context,
         credentials=credentials,
         ca_file=ca_file,
+        certificate=certificate,
+        key=key,
         server_name=configuration.tls_server_name or None,
         proxy=configuration.proxy or None,
     )

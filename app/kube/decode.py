@@ -1,6 +1,7 @@
 """From the JSON of a Node, a Pod or a ConfigMap to its record: only the fields that are kept are ever turned into Python objects.
 
 150,000 pods are kept, so what recurs is shared: strings are interned, equal label sets and equal resources are one tuple or record.
+The tables behind that are emptied when they are full: an LRU would cost more time for each pod than all the rest of its decoding.
 """
 
 from collections.abc import Callable
@@ -9,7 +10,6 @@ from sys import intern
 from typing import Generic, TypeVar
 
 import msgspec
-from cachetools import LRUCache
 from msgspec import Struct, field
 
 from app.errors import KubeError
@@ -22,8 +22,8 @@ _NS = 10**9
 T = TypeVar("T")
 
 _EMPTY = Resources()
-_labels_cache: LRUCache[Labels, Labels] = LRUCache(_SHARED_LABELS)
-_resources_cache: LRUCache[tuple[str | None, str | None], Resources] = LRUCache(_SHARED_RESOURCES)
+_shared_labels: dict[Labels, Labels] = {}
+_shared_resources: dict[tuple[str | float | None, str | float | None], Resources] = {}
 
 
 class _Owner(Struct, gc=False):
@@ -275,34 +275,31 @@ def _labels(labels: dict[str, str] | None) -> Labels:
     if not labels:
         return ()
     pairs = tuple(sorted((intern(key), intern(value)) for key, value in labels.items()))
-    shared: Labels = _labels_cache.setdefault(pairs, pairs)
-    return shared
+    if len(_shared_labels) >= _SHARED_LABELS:
+        _shared_labels.clear()
+    return _shared_labels.setdefault(pairs, pairs)
 
 
 def _resources(amounts: _Amounts | None) -> Resources:
     if amounts is None:
         return _EMPTY
-    texts = (_text(amounts.cpu), _text(amounts.memory))
-    if texts == (None, None):
-        return _EMPTY
-    shared: Resources | None = _resources_cache.get(texts)
+    key = (amounts.cpu, amounts.memory)
+    shared = _shared_resources.get(key)
     if shared is None:
-        shared = Resources(cpu=_amount(parse_cpu, texts[0]), memory=_amount(parse_bytes, texts[1]))
-        _resources_cache[texts] = shared
+        if len(_shared_resources) >= _SHARED_RESOURCES:
+            _shared_resources.clear()
+        shared = _shared_resources[key] = Resources(cpu=_amount(parse_cpu, amounts.cpu), memory=_amount(parse_bytes, amounts.memory))
     return shared
 
 
-def _amount(parse: Callable[[str], int], text: str | None) -> int | None:
-    """A quantity that cannot be read is as if it were not set: it serves percentages only, and must not cost the pod."""
+def _amount(parse: Callable[[str], int], amount: str | float | None) -> int | None:
+    """A quantity, which may be a bare number in JSON. One that cannot be read is as if it were not set: it serves percentages only,
+    and must not cost the pod.
+    """
     try:
-        return None if text is None else parse(text)
+        return None if amount is None else parse(str(amount))
     except ValueError:
         return None
-
-
-def _text(amount: str | float | None) -> str | None:
-    """A quantity may be a bare number in JSON that people or tools wrote."""
-    return amount if amount is None or isinstance(amount, str) else str(amount)
 
 
 def _ns(moment: datetime | None) -> int | None:

@@ -195,11 +195,11 @@ class Reflector(Generic[R]):
         for start in range(0, len(items), _PIECE):
             records = []
             for raw in items[start : start + _PIECE]:
-                record, meta = self._decode(raw)
+                record = self._decode(raw)
                 if record is not None:
                     seen.add(record.key)
                     records.append(record)
-                elif meta is not None:
+                elif (meta := self._meta(raw)) is not None:
                     # It exists: what is known of it from before stays.
                     seen.add((meta.namespace, meta.name))
             self._store.apply(records, ())
@@ -255,22 +255,14 @@ class Reflector(Generic[R]):
             raise KubeError(f"watch {self.name}: kube-apiserver sent something that is no event: {exc}") from exc
         if event.type == "ERROR":
             raise self._stream_error(event.object)
-        if event.type == "BOOKMARK":
-            meta = self._meta(event.object)
-            self._advance(meta)
-            return
-        if event.type == "DELETED":
-            meta = self._meta(event.object)
-            if meta is not None:
-                latest[(meta.namespace, meta.name)] = None
-                self._undecodable.discard((meta.namespace, meta.name))
-        else:
-            record, meta = self._decode(event.object)
+        meta = self._meta(event.object)
+        if event.type in {"ADDED", "MODIFIED"}:
+            record = self._decode(event.object)
             if record is not None:
                 latest[record.key] = record
-        self._advance(meta)
-
-    def _advance(self, meta: _Metadata | None) -> None:
+        elif event.type == "DELETED" and meta is not None:
+            latest[(meta.namespace, meta.name)] = None
+            self._undecodable.discard((meta.namespace, meta.name))
         if meta is not None and meta.resource_version:
             self._version = meta.resource_version
 
@@ -281,18 +273,17 @@ class Reflector(Generic[R]):
             code = 0
         return status_error(f"watch {self.name}", code, bytes(body))
 
-    def _decode(self, raw: Raw) -> tuple[R | None, _Metadata | None]:
-        """The record and the metadata; no record if the object cannot be read. That costs this object and one warning, nothing else."""
-        meta = self._meta(raw)
+    def _decode(self, raw: Raw) -> R | None:
+        """The record, None if the object cannot be read. That costs this object and one warning, nothing else."""
         try:
-            record = self._watched.decode(raw)
+            return self._watched.decode(raw)
         except KubeError as error:
+            meta = self._meta(raw)
             key = (meta.namespace, meta.name) if meta is not None else ("", "")
             if key not in self._undecodable:
                 self._undecodable.add(key)
                 log.warning("an object cannot be read and is left out", resource=self.name, namespace=key[0], name=key[1], error=str(error))
-            return None, meta
-        return record, meta
+            return None
 
     @staticmethod
     def _meta(raw: Raw) -> _Metadata | None:

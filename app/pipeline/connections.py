@@ -23,13 +23,14 @@ def kubelet_client(settings: Settings, connection: Connection, *, transport: htt
     """The client that collectors get. Close it at the end. Raises KubeError for certificate files that cannot be used.
 
     The whole scrape has a deadline of the loop; here only the connection attempt has one, short enough that the next address of a node
-    still gets its chance. A kubelet client certificate stands in for the bearer token, as in metrics-server.
+    still gets its chance. Without a client certificate for kubelets we are to them who we are to kube-apiserver, by token or by
+    certificate; with one the token is not sent.
     """
     if transport is None:
         context = client_context(
             settings.kubelet_certificate_authority or connection.ca_file,
-            certificate=settings.kubelet_client_certificate,
-            key=settings.kubelet_client_key,
+            certificate=settings.kubelet_client_certificate or connection.certificate,
+            key=settings.kubelet_client_key if settings.kubelet_client_certificate else connection.key,
             verify=not settings.kubelet_insecure_tls,
         )
         interval = max(

@@ -95,6 +95,7 @@ async def test_client_certificates_are_loaded(tmp_path: Path, ca: Path) -> None:
     found = load(_write(tmp_path / "config", user, {"certificate-authority": str(ca)}), environ={})
 
     assert None is await found.credentials.header()
+    assert (found.certificate, found.key) == (tmp_path / "leaf.pem", tmp_path / "leaf.pem")
 
 
 def test_insecure_skip_tls_verify(tmp_path: Path) -> None:
