@@ -25,7 +25,8 @@ class Connection:
     """How to reach one kube-apiserver.
 
     `server` is its base URL without a trailing slash. `ssl_context` is None for plain http. `ca_file` holds the CA that verifies it,
-    None if the machine's own CAs do; `certificate` and `key` are our client certificate, if that is how we authenticate. `server_name` overrides the name that its certificate is checked against; `proxy` is a URL.
+    None if the machine's own CAs do. `certificate` and `key` are our client certificate, if that is how we authenticate.
+    `server_name` overrides the name that its certificate is checked against; `proxy` is a URL.
     """
 
     server: str
