@@ -121,7 +121,7 @@ class Kubeglance:
             AccessReviewer(self._reviews(settings.authorization_kubeconfig), clock),
             clock,
         )
-        resources = create_resources(served, gate=gate, clock=clock, versions=versions)
+        resources = create_resources(served, gate=gate, clock=clock, versions=versions, observe=self._observe)
         app = create_app(
             [kind for kind, _ in served],
             resources,
@@ -141,7 +141,12 @@ class Kubeglance:
         for reflector in self._reflectors:
             supervisor.guard(f"watch {reflector.name}", reflector.run)
         supervisor.guard("heartbeat", _every(_BEAT_S, self._heartbeat.beat))
-        supervisor.guard("expiry", _every(_EXPIRE_S, self.store.expire))
+        supervisor.guard("expiry", _every(_EXPIRE_S, self._expire))
+
+    def _expire(self) -> None:
+        self.store.expire()
+        nodes, containers = self.store.points()
+        self._metrics.points(nodes=nodes, containers=containers)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -163,6 +168,9 @@ class Kubeglance:
     def _not_synced(self) -> str:
         missing = [reflector.name for reflector in self._reflectors if not reflector.synced.is_set()]
         return f"not listed yet: {', '.join(missing)}" if missing else ""
+
+    def _observe(self, created: int) -> None:
+        self._metrics.served(self._clock.wall() - created / 1e9)
 
     def _first_round(self) -> bool:
         return self._pool is not None and self._pool.first_round_ended

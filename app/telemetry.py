@@ -87,7 +87,7 @@ class Metrics:
         )
         self._freshness = Histogram(
             "metrics_server_api_metric_freshness_seconds",
-            "Age of the metrics served, one observation an item.",
+            "Age of the metrics served, one observation an answer.",
             buckets=_FRESHNESS,
             registry=registry,
         )
@@ -132,7 +132,7 @@ class Metrics:
         self._points.labels("container").set(containers)
 
     def served(self, age: float) -> None:
-        """An item whose sample is `age` seconds old was served."""
+        """An answer was given; one of its items, any one, was measured `age` seconds ago."""
         self._freshness.observe(age)
 
     def forget_node(self, node: str) -> None:

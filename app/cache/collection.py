@@ -16,7 +16,8 @@ class Item(Struct, gc=False, weakref=False):
 
     `body` is its JSON without kind and apiVersion, so that one encoding serves every version of the group:
     `{"metadata":{...},...}`; `metadata_end` is the offset behind the metadata object. `version` is its resourceVersion. `value` is
-    what the kind's table cells are made of. `row` is room for the Table row's cells, encoded when first read.
+    what the kind's table cells are made of, `created` when it was measured (Unix ns). `row` is room for the Table row's cells,
+    encoded when first read.
     """
 
     key: Key
@@ -25,6 +26,7 @@ class Item(Struct, gc=False, weakref=False):
     body: bytes
     metadata_end: int
     value: Any
+    created: int = 0
     row: bytes | None = None
 
     @property

@@ -70,4 +70,12 @@ def publish(key: Key, projected: Projected, version: int) -> Item:
     head = _HEAD + _ENCODER.encode(metadata)
     fields = _ENCODER.encode(projected.fields)
     body = head + b"," + fields[1:] if len(fields) > 2 else head + b"}"
-    return Item(key=key, labels=projected.labels, version=version, body=body, metadata_end=len(head), value=projected.value)
+    return Item(
+        key=key,
+        labels=projected.labels,
+        version=version,
+        body=body,
+        metadata_end=len(head),
+        value=projected.value,
+        created=projected.created,
+    )

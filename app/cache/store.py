@@ -36,6 +36,7 @@ class Store:
         self._versions = versions
         self._node_usage: dict[str, NodeUsage] = {}
         self._pod_usage: dict[Key, PodUsage] = {}
+        self._containers = 0
         nodes.listeners.append(self._nodes_changed)
         pods.listeners.append(self._pods_changed)
 
@@ -53,6 +54,10 @@ class Store:
         """A scrape that failed changes nothing, but what outlived its time goes."""
         self.expire()
         self._refresh(node, self._samples.sweep(node, self._sources[source]))
+
+    def points(self) -> tuple[int, int]:
+        """How many nodes and how many containers have a usage now."""
+        return len(self._node_usage), self._containers
 
     def expire(self) -> None:
         """Publish the end of everything that outlived its time, as one version step."""
@@ -88,11 +93,14 @@ class Store:
 
     def _refresh_pod(self, record: PodRecord, series: Iterable[Series]) -> None:
         served = self._pod_usage.get(record.key)
-        usage = pod_usage(record, series, not_before=served.time if served is not None else 0)
-        if usage is None:
-            self._pod_usage.pop(record.key, None)
-        else:
-            self._pod_usage[record.key] = usage
+        self._keep(record.key, pod_usage(record, series, not_before=served.time if served is not None else 0))
+
+    def _keep(self, key: Key, usage: PodUsage | None) -> None:
+        """Make `usage` the pod's, None for no usage, and count its containers."""
+        before = self._pod_usage.pop(key, None)
+        self._containers += (len(usage.containers) if usage is not None else 0) - (len(before.containers) if before is not None else 0)
+        if usage is not None:
+            self._pod_usage[key] = usage
 
     def _nodes_changed(self, changes: Sequence[NodeChange]) -> None:
         """Deleted and re-created nodes lose their values, and their pods', at once."""
@@ -102,7 +110,7 @@ class Store:
                 self._samples.forget_node(old.name, self._sources.values())
                 self._node_usage.pop(old.name, None)
                 for key in self._pods.on_node(old.name):
-                    self._pod_usage.pop(key, None)
+                    self._keep(key, None)
                     lost.append(key)
         version = self._versions.next()
         self._project(Subject.NODE, [_key(old, new) for old, new in changes], version)
@@ -113,7 +121,7 @@ class Store:
         for old, new in changes:
             if old is not None and (new is None or new.uid != old.uid or new.node != old.node):
                 self._samples.forget_pod(old.node, old.key, self._sources.values())
-                self._pod_usage.pop(old.key, None)
+                self._keep(old.key, None)
             if new is not None and new.node:
                 self._refresh_pod(new, self._series(new.node))
         self._project(Subject.POD, [_key(old, new) for old, new in changes], self._versions.next())

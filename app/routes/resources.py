@@ -6,6 +6,7 @@ Order of checks, as in the real API server: who may (the gate), what exists (404
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from random import randrange
 from typing import NamedTuple
 
 from cachetools import LRUCache, TTLCache
@@ -43,6 +44,9 @@ _WHOLE_LIST = ListOptions()
 _SUBJECT_RESOURCES = {Subject.NODE: "nodes", Subject.POD: "pods"}
 
 
+Observe = Callable[[int], None]
+
+
 class Served(NamedTuple):
     """A kind and its published objects."""
 
@@ -51,17 +55,29 @@ class Served(NamedTuple):
 
 
 class Rendered(Struct, frozen=True):
-    """The body of a whole list at one version."""
+    """The body of a whole list at one version, and when one of its objects was measured."""
 
     version: int
     body: bytes
+    created: int
 
 
 def create_resources(
-    served: Sequence[Served], *, gate: Gate, clock: Clock, versions: Versions, rendered_bytes: int = RENDERED_BYTES
+    served: Sequence[Served],
+    *,
+    gate: Gate,
+    clock: Clock,
+    versions: Versions,
+    observe: Observe = lambda _created: None,
+    rendered_bytes: int = RENDERED_BYTES,
 ) -> Endpoint:
-    """The endpoint of all paths below /apis/GROUP/VERSION/."""
-    return Endpoint(Resources(served, gate, versions, clock.monotonic, rendered_bytes).answer)
+    """The endpoint of all paths below /apis/GROUP/VERSION/.
+
+    `observe` hears, for each answer with objects, when one of them was measured (Unix ns): the one, or any one of a list.
+    """
+    return Endpoint(
+        Resources(served, gate=gate, versions=versions, timer=clock.monotonic, observe=observe, rendered_bytes=rendered_bytes).answer
+    )
 
 
 class _Bound(NamedTuple):
@@ -75,8 +91,11 @@ class _Bound(NamedTuple):
 class Resources:
     """Answers requests for objects. Reads references and version in one synchronous step, so that a list is of one moment."""
 
-    def __init__(self, served: Sequence[Served], gate: Gate, versions: Versions, timer: Callable[[], float], rendered_bytes: int) -> None:
+    def __init__(
+        self, served: Sequence[Served], *, gate: Gate, versions: Versions, timer: Callable[[], float], observe: Observe, rendered_bytes: int
+    ) -> None:
         self._gate = gate
+        self._observe = observe
         self._versions = versions
         self._bound = {
             (kind.group, version, kind.resource): _Bound(kind, collection, Renderer(kind, version))
@@ -135,6 +154,7 @@ class Resources:
         item = bound.collection.get(key)
         if item is None:
             raise _absent(bound, key)
+        self._observe(item.created)
         return bound.renderer.one(item, form)
 
     def _list(self, bound: _Bound, namespace: str | None, options: ListOptions, form: Form) -> Answer:
@@ -146,6 +166,8 @@ class Resources:
             cache_key = (bound.renderer.group_version, kind.resource, namespace, form)
             rendered = self._rendered.get(cache_key)
             if rendered is not None and rendered.version == version:
+                if rendered.created:
+                    self._observe(rendered.created)
                 return Answer(200, rendered.body)
         items, version = self._select(bound, namespace, options)
         token, remaining = "", None
@@ -155,6 +177,9 @@ class Resources:
             if options.labels.empty and options.fields.empty:
                 remaining = len(items) - len(page)
             items = page
+        created = items[randrange(len(items))].created if items else 0  # noqa: S311  a sample for a histogram
+        if items:
+            self._observe(created)
         metadata = list_metadata(version, token, remaining)
         chunks = bound.renderer.many(items, metadata, form)
         length = 0 if form.target else bound.renderer.plain_length(items, metadata)
@@ -162,7 +187,7 @@ class Resources:
             return Answer(200, chunks, length=length)
         body = b"".join(chunks)
         if cache_key is not None and len(body) <= self._rendered.maxsize // 2:
-            self._rendered[cache_key] = Rendered(version, body)
+            self._rendered[cache_key] = Rendered(version, body, created)
         return Answer(200, body)
 
     def _select(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:

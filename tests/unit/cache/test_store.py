@@ -286,3 +286,16 @@ def test_the_first_rates_are_told_so_that_the_second_scrape_can_come_early(world
     answers = [world.store.publish("n1", RESOURCE, batch(at)) for at in (0, 0, 15)]
 
     assert answers == [False, False, True]
+
+
+def test_points_count_what_can_be_served(world: World) -> None:
+    """Nodes and containers with a usage, whichever way they come and go."""
+    seen = [world.store.points()]
+    world.store.publish("n1", SUMMARY, batch(0, rate=0.3))
+    seen.append(world.store.points())
+    world.store.publish("n1", SUMMARY, batch(15, rate=0.4))
+    seen.append(world.store.points())
+    world.pods.apply([], [("ns", "p")])
+    seen.append(world.store.points())
+
+    assert seen == [(0, 0), (1, 1), (1, 1), (1, 0)]
