@@ -37,11 +37,11 @@ class Aggregator:
     Replies are read whole: metrics lists are bounded, and nothing behind it streams.
     """
 
-    def __init__(self, url: str, service_name: str, context: ssl.SSLContext) -> None:
-        """`context` verifies the target with the caBundle and shows the front-proxy client certificate."""
+    def __init__(self, url: str, service_name: str, context: ssl.SSLContext, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        """`context` verifies the target with the caBundle and shows the front-proxy client certificate; `transport` is for tests."""
         self.url = url
         self._service_name = service_name
-        self._client = httpx.AsyncClient(verify=context, timeout=60, trust_env=False, follow_redirects=False)
+        self._client = httpx.AsyncClient(verify=context, transport=transport, timeout=60, trust_env=False, follow_redirects=False)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -28,6 +28,8 @@ from app.wire.status import encode_status, method_not_allowed, not_found, unknow
 _OPEN_PATHS = {"/healthz", "/livez", "/readyz", "/version"}
 _TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105  # a path
 _ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+_OWN_ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_REVIEWS = {_TOKEN_REVIEWS: "TokenReview", _ACCESS_REVIEWS: "SubjectAccessReview", _OWN_ACCESS: "SelfSubjectAccessReview"}
 _AUTHENTICATION_MAP = ("kube-system", "extension-apiserver-authentication")
 
 
@@ -68,7 +70,7 @@ class ApiServer:
         path, parts = request.path, request.path.strip("/").split("/")
         if parts[0] == "api" and len(parts) > 2 and parts[1] == "v1":
             await self._core(request, account, parts[2:], receive, send)
-        elif path in {_TOKEN_REVIEWS, _ACCESS_REVIEWS}:
+        elif path in _REVIEWS:
             await self._review(request, account, receive, send)
         elif (parts[0] == "apis" and len(parts) > 1) or path.startswith("/openapi/v3/apis/"):
             await self._aggregated(request, account, parts, receive, send)
@@ -139,19 +141,23 @@ class ApiServer:
         group, _, resource = request.path.split("/")[2:]
         if request.method != "POST":
             raise method_not_allowed(group, resource, request.method.lower(), allow="POST")
-        self._authorize(account, "create", group, resource, "")
+        if request.path != _OWN_ACCESS:  # everybody may ask about himself (kubectl auth can-i)
+            self._authorize(account, "create", group, resource, "")
         try:
             review = msgspec.json.decode(await read_body(receive))
             spec = dict(review["spec"])
         except (msgspec.MsgspecError, TypeError, KeyError, ValueError) as exc:
             raise Problem(400, "BadRequest", f"the body is not a review: {exc}; send JSON with a spec") from exc
-        tokens = request.path == _TOKEN_REVIEWS
-        status = self.accounts.review_token(str(spec.get("token") or "")) if tokens else self.accounts.review_access(spec)
-        if tokens and spec.get("audiences"):
-            status["audiences"] = spec["audiences"]
-        kind = "TokenReview" if tokens else "SubjectAccessReview"
-        answer = {"kind": kind, "apiVersion": f"{group}/v1", "metadata": {}, "spec": spec, "status": status}
-        await send_json(send, answer, "application/json", status=201)
+        if request.path == _TOKEN_REVIEWS:
+            status = self.accounts.review_token(str(spec.get("token") or ""))
+            if spec.get("audiences"):
+                status["audiences"] = spec["audiences"]
+        elif request.path == _OWN_ACCESS:
+            status = self.accounts.review_access({**spec, "user": account.name, "groups": [*account.groups, AUTHENTICATED]})
+        else:
+            status = self.accounts.review_access(spec)
+        answer = {"kind": _REVIEWS[request.path], "apiVersion": f"{group}/v1", "metadata": {}, "spec": spec, "status": status}
+        await send_json(send, answer, status=201)
 
     def _authorize(self, account: Account, verb: str, group: str, resource: str, namespace: str) -> None:
         if self.accounts.allowed(account.name, (*account.groups, AUTHENTICATED), verb, group, resource):

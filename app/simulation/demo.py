@@ -6,6 +6,7 @@ The cluster lives in this process; kubeglance is a child, started with `serve` a
 import argparse
 import asyncio
 import contextlib
+import shlex
 import signal
 import socket
 import ssl
@@ -114,12 +115,15 @@ class Demo:
     async def _run(self, environment: Environment, group: asyncio.TaskGroup) -> None:
         try:
             await environment.start(group, self._options.port)
+            path = self._write_kubeconfig(environment)
             port = _free_port()
             await environment.aggregate(port)
             self._say("Starting kubeglance.")
             async with kubeglance(environment.serve_arguments(port), environment.folder / "kubeglance.log") as child:
                 try:
                     await self._show(environment, child, port)
+                    if not self._options.once:
+                        await self._serve(child, path)
                 finally:
                     # The cluster goes first: without open connections kubeglance ends at once.
                     await environment.close()
@@ -137,11 +141,11 @@ class Demo:
                 await self._table("kubectl get podmetrics -A", kubectl.get_podmetrics)
             except KubectlError as exc:
                 raise DemoError(child.explain(str(exc))) from exc
-        path = self._write_kubeconfig(environment)
-        if self._options.once:
-            return
+
+    async def _serve(self, child: Child, path: Path) -> None:
+        """Until we are cancelled. Raises ChildError if kubeglance ends before."""
         self._say("\nThe cluster stays up until Ctrl-C. For your own kubectl:\n")
-        self._say(f"  export KUBECONFIG={path}\n")
+        self._say(f"  export KUBECONFIG={shlex.quote(str(path))}\n")
         self.serving = True
         try:
             await child.ended()
@@ -223,10 +227,9 @@ async def _polls(clock: Clock, limit: float) -> AsyncIterator[AsyncIterator[floa
 
 
 def _cause(failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first failure that has a message for people; without one the group itself, which is a fault of ours."""
-    ours = failures.subgroup(KubeglanceError)
-    found: BaseException = failures if ours is None else ours
-    while isinstance(found, BaseExceptionGroup) and ours is not None:
+    """Of failures that came together: the first that has a message for people, else the first."""
+    found: BaseException = failures.subgroup(KubeglanceError) or failures
+    while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
     return found
 

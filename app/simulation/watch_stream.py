@@ -1,6 +1,7 @@
 """One watch on the simulated kube-apiserver: events, bookmarks, 410, timeoutSeconds."""
 
 import asyncio
+import math
 from collections.abc import Callable
 
 import msgspec
@@ -15,6 +16,7 @@ from app.wire.status import encode_status
 
 _BOOKMARK_EVERY = 60.0
 _LONGEST_WATCH = 1800.0
+_CLOCK_STEP = 0.001  # a timer may ring this much early
 
 
 class WatchStream:
@@ -71,7 +73,7 @@ class WatchStream:
             problem = Problem(410, "Expired", f"too old resource version: {position} ({journal.start})")
             await self._write(send, {"type": "ERROR", "object": msgspec.Raw(encode_status(problem))})
             return
-        next_bookmark = loop.time() + _BOOKMARK_EVERY
+        next_bookmark = loop.time() + _BOOKMARK_EVERY if bookmarks else math.inf
         while not ended():
             waiter.clear()
             for event in journal.after(position):
@@ -80,9 +82,9 @@ class WatchStream:
                     changed = {**event.object, "metadata": {**event.object["metadata"], "resourceVersion": str(event.version)}}
                     await self._event(send, event.type, changed)
             now = loop.time()
-            if now >= end:
+            if now >= end - _CLOCK_STEP:
                 return
-            if bookmarks and now >= next_bookmark:
+            if now >= next_bookmark - _CLOCK_STEP:
                 await self._bookmark(send, position, {})
                 next_bookmark = now + _BOOKMARK_EVERY
             try:

@@ -11,26 +11,14 @@ from app.simulation.generate import generate
 from app.simulation.kubelet import answer
 from app.simulation.model import ContainerSpec, Fault, SimulatedCluster, SimulatedNode
 from app.simulation.summary import summary
+from tests.fakes.clock import ManualClock
 
 NOW = 1_796_032_439
 BURNER = Load(cpu=50_000_000, memory=52 * 2**20)
 
 
-class ManualClock:
-    """A clock that a test sets."""
-
-    def __init__(self, wall: float = NOW) -> None:
-        self.now = wall
-
-    def wall(self) -> float:
-        return self.now
-
-    def monotonic(self) -> float:
-        return self.now
-
-
 def one_pod(started: int) -> tuple[SimulatedCluster, SimulatedNode]:
-    cluster = SimulatedCluster(ManualClock())
+    cluster = SimulatedCluster(ManualClock(NOW))
     node = cluster.add_node("n")
     containers = (ContainerSpec("a", BURNER, memory_limit=128 * 2**20), ContainerSpec("b"))
     cluster.add_pod("default", "web-0", "n", containers, started=started)
@@ -171,13 +159,13 @@ def test_a_restart_begins_the_counter_anew() -> None:
 
 def test_a_deleted_pod_is_not_reported_and_the_node_keeps_its_count() -> None:
     """What a pod used stays in the node's counter, at once and long after the pod was folded away."""
-    clock = ManualClock()
+    clock = ManualClock(NOW)
     cluster = SimulatedCluster(clock)
     node = cluster.add_node("n", system=Load(cpu=0, memory=0))
     for name in ("a", "b"):
         cluster.add_pod("default", name, "n", [ContainerSpec("c", BURNER)], started=(NOW - 100) * SECOND)
     cluster.delete_pod("default", "a")
-    clock.now += 1000
+    clock.advance(1000)
     cluster.delete_pod("default", "b")
 
     assert "container_start_time_seconds" not in resource_metrics(node, cluster.now())
@@ -217,7 +205,7 @@ def test_the_same_seed_makes_the_same_cluster() -> None:
     """Everything follows from seed and time; another seed is another cluster."""
     bodies = []
     for seed in (7, 7, 8):
-        cluster = generate(ManualClock(), nodes=3, pods=10, containers=2, seed=seed)
+        cluster = generate(ManualClock(NOW), nodes=3, pods=10, containers=2, seed=seed)
         bodies.append([resource_metrics(node, cluster.now()) for node in cluster.nodes.values()])
 
     assert bodies[0] == bodies[1]
@@ -226,7 +214,7 @@ def test_the_same_seed_makes_the_same_cluster() -> None:
 
 def test_a_generated_cluster_has_the_size_that_was_asked_for() -> None:
     """Nodes, pods a node and containers a pod are as asked, and usage fits the machines."""
-    cluster = generate(ManualClock(), nodes=4, pods=30, containers=2)
+    cluster = generate(ManualClock(NOW), nodes=4, pods=30, containers=2)
     rates = [
         (node.cpu_ns(cluster.now() + 60 * SECOND) - node.cpu_ns(cluster.now())) / 60 / node.cpu_allocatable
         for node in cluster.nodes.values()
