@@ -4,7 +4,6 @@ Its families and labels: k8s.io/kubernetes pkg/kubelet/metrics/collectors/resour
 200 with only `scrape_error 1`.
 """
 
-import math
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -100,12 +99,11 @@ def _scan(text: str, readings: "_Readings") -> Iterator[tuple[str, Series, float
 
 def _integer(family: str, value: float) -> int | None:
     """The value in nanoseconds or bytes, None where it cannot be one: NaN, infinite, negative, over int64, a start before 1970."""
-    if not math.isfinite(value) or value < 0:
+    scaled = value if family == _MEMORY else value * 1e9
+    if not 0 <= scaled <= _MAX_INT64:  # false for NaN too; the product of a finite value may be infinite
         return None
-    number = round(value) if family == _MEMORY else round(value * 1e9)
-    if number > _MAX_INT64 or (family == _START and number == 0):
-        return None
-    return number
+    number = round(scaled)
+    return None if family == _START and number == 0 else number
 
 
 class _Readings:

@@ -73,6 +73,7 @@ BAD = [
     pytest.param('container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"} +Inf', 1, id="infinite"),
     pytest.param('container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"} -1', 1, id="negative"),
     pytest.param('container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"} 1e100', 1, id="beyond int64"),
+    pytest.param('container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"} 1e300', 1, id="infinite only in nanoseconds"),
     pytest.param('container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"} 1 2 3', 1, id="too many fields"),
     pytest.param('container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"}', 1, id="no value"),
     pytest.param('container_cpu_usage_seconds_total{container="d,namespace="ns",pod="p"} 5', 1, id="an unclosed quote"),
