@@ -32,6 +32,7 @@ def test_usage_is_friendly(argv: list[str], capsys: pytest.CaptureFixture[str]) 
             ["--secure-port=1"], "kubeglance: unknown flag before a command --secure-port=1; see kubeglance --help\n", id="flag-first"
         ),
         pytest.param(["serve", "--nope"], "kubeglance serve: --nope: unknown flag\n", id="serve"),
+        pytest.param(["demo", "--nope"], "kubeglance demo: unrecognized arguments: --nope; see kubeglance demo --help\n", id="demo"),
         pytest.param(["certs", "--nope"], "kubeglance certs: unrecognized arguments: --nope; see kubeglance certs --help\n", id="certs"),
         pytest.param(
             ["manifests", "--names=x"],
@@ -46,7 +47,7 @@ def test_wrong_use_ends_with_code_2_and_one_line(argv: list[str], said: str, cap
     assert ("", said) == tuple(capsys.readouterr())
 
 
-@pytest.mark.parametrize("name", ["serve", "certs", "manifests"])
+@pytest.mark.parametrize("name", ["serve", "demo", "certs", "manifests"])
 @pytest.mark.parametrize("words", [["{}", "--help"], ["help", "{}"]])
 def test_each_command_has_help(name: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """`kubeglance help X` and `kubeglance X --help` are the same and end well."""
