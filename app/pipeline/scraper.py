@@ -9,6 +9,7 @@ import msgspec
 import structlog
 
 from app.clock import Clock
+from app.errors import KubeError
 from app.pipeline.faults import Faults
 from app.pipeline.grid import Schedule
 from app.pipeline.sink import Sink
@@ -83,6 +84,8 @@ class Scraper:
             settled = around.sink.publish(self._target.name, name, batch)
         except CollectError as error:
             self._failed(error, began)
+        except KubeError as error:
+            self._failed(CollectError(Cause.UNAUTHORIZED, f"no credentials to send: {error}", "check the ServiceAccount's token"), began)
         except Exception as exc:
             if not self._confused:
                 self._confused = True

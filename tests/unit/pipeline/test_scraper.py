@@ -4,6 +4,7 @@ from collections.abc import Sequence
 import pytest
 from structlog.testing import capture_logs
 
+from app.errors import KubeError
 from app.pipeline.grid import Grid, Schedule
 from app.pipeline.scraper import Job, Scraper, Surroundings
 from collectors._base import Cause, CollectError, Target
@@ -130,6 +131,16 @@ async def test_a_bug_costs_a_scrape_and_one_traceback() -> None:
         "unexpected error: RuntimeError: store",
     ]
     assert [entry["log_level"] for entry in logs if entry.get("exc_info")] == ["error"]
+
+
+async def test_credentials_that_cannot_be_read_are_a_failure_without_a_traceback() -> None:
+    """A token file that is missing is for the operator to mend: the message names it."""
+    sink = RecordingSink()
+    with capture_logs() as logs:
+        await _run(FakeCollector(KubeError("cannot read the token file /x")), sink, seconds=20)
+
+    assert [(error.cause, "/x" in error.message) for _, _, error in sink.failures] == [(Cause.UNAUTHORIZED, True)] * 2
+    assert [entry["log_level"] for entry in logs] == ["warning"]
 
 
 async def test_nodes_that_are_not_ready_fail_quietly() -> None:
