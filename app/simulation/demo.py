@@ -133,7 +133,7 @@ class Demo:
     async def _show(self, environment: Environment, child: Child, port: int) -> None:
         await self._wait_ready(environment, child, port)
         url = f"https://127.0.0.1:{environment.port}"
-        async with Kubectl(url, environment.user.token, environment.cluster_ca.certificate_pem) as kubectl:
+        async with Kubectl(url, environment.user.token, _trusting(environment)) as kubectl:
             try:
                 await self._wait_values(len(environment.cluster.pods), kubectl, child)
                 await self._table("kubectl top nodes", kubectl.top_nodes)
@@ -156,8 +156,10 @@ class Demo:
     async def _wait_ready(self, environment: Environment, child: Child, port: int) -> None:
         """Until /readyz of kubeglance is 200: it has listed the cluster and scraped every kubelet once."""
         found = "it does not answer"
-        context = ssl.create_default_context(cadata=environment.cluster_ca.certificate_pem.decode())
-        async with httpx.AsyncClient(verify=context, timeout=2, trust_env=False) as client, _polls(self._clock, _READY_WITHIN) as polls:
+        async with (
+            httpx.AsyncClient(verify=_trusting(environment), timeout=2, trust_env=False) as client,
+            _polls(self._clock, _READY_WITHIN) as polls,
+        ):
             async for due in polls:
                 child.check()
                 try:
@@ -232,6 +234,10 @@ def _cause(failures: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
     return found
+
+
+def _trusting(environment: Environment) -> ssl.SSLContext:
+    return ssl.create_default_context(cadata=environment.cluster_ca.certificate_pem.decode())
 
 
 def _free_port() -> int:

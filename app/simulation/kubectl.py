@@ -28,10 +28,10 @@ class KubectlError(KubeglanceError):
 class Kubectl:
     """A user's kubectl: asks `url` with `token` and prints as kubectl does. To be used as an async context manager."""
 
-    def __init__(self, url: str, token: str, authority_pem: bytes) -> None:
+    def __init__(self, url: str, token: str, context: ssl.SSLContext, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        """`context` trusts the cluster's authority; `transport` is for tests."""
         headers = {"Authorization": f"Bearer {token}", "User-Agent": "kubectl/v1.37.2 (simulated)"}
-        context = ssl.create_default_context(cadata=authority_pem.decode())
-        self._client = httpx.AsyncClient(base_url=url, headers=headers, verify=context, timeout=10, trust_env=False)
+        self._client = httpx.AsyncClient(base_url=url, headers=headers, verify=context, transport=transport, timeout=10, trust_env=False)
 
     async def __aenter__(self) -> "Kubectl":
         return self
