@@ -25,6 +25,16 @@ def demand(reason: str | None) -> None:
     pytest.skip(reason)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Here and not in the fixtures: so pytest sums up all skipped tests in one line."""
+    if item.get_closest_marker("e2e") is None:
+        return
+    demand(programs.skip_reason(*NEEDED))
+    if "routed_plane" in getattr(item, "fixturenames", ()):
+        demand(network.skip_reason())
+
+
 @pytest.fixture(scope="session")
 def _end_with_us() -> None:
     stop_all_at_exit()
@@ -33,7 +43,6 @@ def _end_with_us() -> None:
 @pytest.fixture(scope="session")
 def plane(tmp_path_factory: pytest.TempPathFactory, _end_with_us: None) -> Iterator[ControlPlane]:
     """The loopback profile."""
-    demand(programs.skip_reason(*NEEDED))
     with ControlPlane.start(tmp_path_factory.mktemp("loopback")) as started:
         yield started
 
@@ -41,6 +50,6 @@ def plane(tmp_path_factory: pytest.TempPathFactory, _end_with_us: None) -> Itera
 @pytest.fixture(scope="session")
 def routed_plane(tmp_path_factory: pytest.TempPathFactory, _end_with_us: None) -> Iterator[ControlPlane]:
     """The routed profile, for replicas in network namespaces."""
-    demand(programs.skip_reason(*NEEDED) or network.skip_reason())
+    demand(network.skip_reason())  # for those who ask for it by name only
     with ControlPlane.start(tmp_path_factory.mktemp("routed"), profile=Profile.ROUTED) as started:
         yield started
