@@ -48,13 +48,13 @@ class NoData(CollectError):
 
 
 class Target(Struct, frozen=True):
-    """One thing to scrape: `name` (the node's), and base URLs to try in order, such as https://10.0.0.7:10250.
+    """One thing to scrape: `name` (the node's), and its base URL, such as https://10.0.0.7:10250.
 
     `path` overrides the collector's own path ("" if not), for kubelets that serve elsewhere.
     """
 
     name: str
-    urls: tuple[str, ...]
+    url: str
     path: str = ""
 
 
@@ -112,7 +112,6 @@ class Collector(Protocol):
     async def collect(self, target: Target, client: httpx.AsyncClient, *, received: float) -> Batch:
         """Scrape `target` once. `received` is the wall time just before the request, for samples without a stamp.
 
-        Tries `target.urls` in order on DNS and dial failures. Raises CollectError or NoData, chained to what caused it; the caller
-        owns the deadline.
+        Raises CollectError or NoData, chained to what caused it. The caller owns the deadline, and tries the target's next address.
         """
         ...

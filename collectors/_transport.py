@@ -18,27 +18,11 @@ _DIAL = (Cause.DIAL, "check the address type (--kubelet-preferred-address-types)
 
 
 async def fetch(client: httpx.AsyncClient, target: Target, path: str, *, limit: int) -> bytes:
-    """The body of GET `path` from the first URL of `target` that can be reached; at most `limit` bytes.
+    """The body of GET `path` from `target`, at most `limit` bytes. Raises CollectError.
 
-    The next URL is tried after a DNS or dial failure only: any other failure is an answer. Redirects are not followed, and a
-    Content-Encoding is refused (16 KiB of gzip can become 16 MB before a size can be checked). Raises CollectError.
+    Redirects are not followed, and a Content-Encoding is refused (16 KiB of gzip can become 16 MB before a size can be checked).
     """
-    if not target.urls:
-        raise CollectError(Cause.ADDRESS, f"node {target.name} has no address of a preferred type", "see --kubelet-preferred-address-types")
-    failures: list[CollectError] = []
-    for base in target.urls:
-        try:
-            return await _get(client, base + path, limit)
-        except CollectError as error:
-            if error.cause not in {Cause.DNS, Cause.DIAL}:
-                raise
-            failures.append(error)
-    if len(failures) == 1:
-        raise failures[0]
-    raise CollectError(failures[0].cause, "; ".join(error.message for error in failures), failures[0].remedy) from failures[0]
-
-
-async def _get(client: httpx.AsyncClient, url: str, limit: int) -> bytes:
+    url = target.url + path
     try:
         async with client.stream("GET", url) as response:
             if response.status_code != 200:
@@ -91,12 +75,12 @@ def _translate(error: Exception, url: str) -> CollectError:
                 return CollectError(Cause.CERTIFICATE, f"GET {url}: TLS: {link}", "does TLS listen on that port?")
             case aiohttp.ClientResponseError():
                 return CollectError(Cause.PAYLOAD, f"GET {url}: the answer is not HTTP", "another program listens on that port")
-            case ConnectionRefusedError() | OSError():
+            case OSError():
                 return CollectError(_DIAL[0], f"GET {url}: {link.strerror or link}", _DIAL[1])
-            case TimeoutError() | httpx.ReadTimeout() | httpx.PoolTimeout():
-                return CollectError(Cause.DEADLINE, f"GET {url}: timed out", "the kubelet is slow or hangs")
             case _:
                 continue
+    if isinstance(error, httpx.ReadTimeout | httpx.PoolTimeout):
+        return CollectError(Cause.DEADLINE, f"GET {url}: timed out", "the kubelet is slow or hangs")
     cause, remedy = _DIAL if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout) else (Cause.STATUS, "see the kubelet's log")
     return CollectError(cause, f"GET {url}: {error}", remedy)
 

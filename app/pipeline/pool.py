@@ -7,7 +7,7 @@ from app.kube.records import NodeRecord
 from app.pipeline.grid import Grid, Schedule, first_delay, offsets
 from app.pipeline.scraper import Job, Scraper, Surroundings
 from app.pipeline.supervise import Children
-from app.pipeline.targets import target
+from app.pipeline.targets import targets
 from app.settings import Settings
 from collectors._base import CollectError, Target
 
@@ -24,7 +24,7 @@ class Pool:
         self._around = around
         self._children = children
         self._nodes: dict[str, NodeRecord] = {}
-        self._targets: dict[LoopKey, Target] = {}
+        self._targets: dict[LoopKey, tuple[Target, ...]] = {}
         self._unanswered: set[LoopKey] = set()
         self._intervals = [job.interval for job in self._jobs]
 
@@ -55,24 +55,24 @@ class Pool:
         for slot, job in enumerate(self._jobs):
             name = job.collector.name
             try:
-                wanted = target(node, name, self._settings)
+                wanted = targets(node, name, self._settings)
             except CollectError as error:
                 self._stop((name, node.name))
                 self._report(node, name, error)
                 continue
             if self._targets.get((name, node.name)) != wanted:
                 shifts = shifts or offsets(node.name, self._intervals)
-                self._start(job, wanted, shifts[slot])
+                self._start(job, node.name, wanted, shifts[slot])
 
-    def _start(self, job: Job, wanted: Target, shift: float) -> None:
-        key = (job.collector.name, wanted.name)
-        first = first_delay(wanted.name, job.collector.name, job.interval, len(self._nodes) * len(self._jobs))
+    def _start(self, job: Job, node: str, wanted: tuple[Target, ...], shift: float) -> None:
+        key = (job.collector.name, node)
+        first = first_delay(node, job.collector.name, job.interval, len(self._nodes) * len(self._jobs))
         scraper = Scraper(
             job,
             wanted,
             Schedule(Grid(job.interval, shift), first),
             self._around,
-            ready=lambda: self._is_ready(wanted.name),
+            ready=lambda: self._is_ready(node),
             answered=lambda: self._unanswered.discard(key),
         )
         self._targets[key] = wanted

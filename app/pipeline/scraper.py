@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import httpx
-import msgspec
 import structlog
 
 from app.clock import Clock
@@ -45,22 +44,25 @@ class Surroundings:
 
 
 class Scraper:
-    """Scrapes `target` for ever. Nothing but cancellation ends `run`: whatever happens becomes a CollectError for the sink."""
+    """Scrapes one node for ever. Nothing but cancellation ends `run`: whatever happens becomes a CollectError for the sink."""
 
     def __init__(
         self,
         job: Job,
-        target: Target,
+        targets: tuple[Target, ...],
         schedule: Schedule,
         around: Surroundings,
         *,
         ready: Callable[[], bool] = lambda: True,
         answered: Callable[[], None] = lambda: None,
     ) -> None:
-        """`ready` tells whether the node is Ready now; `answered` is called after every scrape, whatever its outcome."""
+        """`targets` are the addresses of one node, best first.
+
+        `ready` tells whether the node is Ready now; `answered` is called after every scrape, whatever its outcome.
+        """
         self._job = job
-        self._target = target
-        self._urls = target.urls
+        self._targets = targets
+        self._node = targets[0].name
         self._schedule = schedule
         self._around = around
         self._ready = ready
@@ -81,7 +83,7 @@ class Scraper:
         self._schedule.begins(began)
         try:
             batch = await self._collect()
-            settled = around.sink.publish(self._target.name, name, batch)
+            settled = around.sink.publish(self._node, name, batch)
         except CollectError as error:
             self._failed(error, began)
         except KubeError as error:
@@ -89,7 +91,7 @@ class Scraper:
         except Exception as exc:
             if not self._confused:
                 self._confused = True
-                log.exception("unexpected error in a scrape; please report it", node=self._target.name, collector=name)
+                log.exception("unexpected error in a scrape; please report it", node=self._node, collector=name)
             what = f"unexpected error: {type(exc).__name__}: {exc}"
             self._failed(CollectError(Cause.PAYLOAD, what, "please report it, with the log's traceback"), began)
         else:
@@ -97,12 +99,12 @@ class Scraper:
             self._took(began, success=True)
             self._schedule.succeeded(settled=settled)
             around.metrics.published(name, seconds=now - began, dropped=batch.dropped)
-            around.faults.succeeded(self._target.name, name, at=now)
+            around.faults.succeeded(self._node, name, at=now)
         self._answered()
 
     def _took(self, began: float, *, success: bool) -> None:
         clock = self._around.clock
-        self._around.metrics.scraped(self._target.name, seconds=clock.monotonic() - began, at=clock.wall(), success=success)
+        self._around.metrics.scraped(self._node, seconds=clock.monotonic() - began, at=clock.wall(), success=success)
 
     def _failed(self, error: CollectError, began: float) -> None:
         around, name = self._around, self._job.collector.name
@@ -112,8 +114,8 @@ class Scraper:
         if (name, error.cause) in _LASTING:
             self._schedule.rest(now, REST_S)
             note = f"asked again in {REST_S / 60:.0f} minutes; until then the node is served from its other endpoint"
-        around.faults.failed(self._target.name, name, error, at=now, ready=self._ready(), note=note)
-        around.sink.failed(self._target.name, name, error)
+        around.faults.failed(self._node, name, error, at=now, ready=self._ready(), note=note)
+        around.sink.failed(self._node, name, error)
 
     async def _collect(self) -> Batch:
         """One batch within the deadline, from the first address that can be reached; that one is tried first from then on."""
@@ -124,30 +126,29 @@ class Scraper:
         except TimeoutError as exc:
             raise CollectError(
                 Cause.DEADLINE,
-                f"node {self._target.name}: no whole answer from {self._urls[0]} within {deadline:g} s",
+                f"node {self._node}: no whole answer from {self._targets[0].url} within {deadline:g} s",
                 "the kubelet is slow, hangs or cannot be reached; see its log, or raise the time-out",
             ) from exc
 
     async def _from_any_address(self) -> Batch:
         around = self._around
         failures: list[CollectError] = []
-        for url in self._urls:
-            target = self._target if len(self._urls) == 1 else msgspec.structs.replace(self._target, urls=(url,))
+        for target in self._targets:
             try:
                 batch = await self._job.collector.collect(target, around.client, received=around.clock.wall())
             except CollectError as error:
                 if error.cause not in _NEXT_ADDRESS:
-                    self._prefer(url)
+                    self._prefer(target)
                     raise
                 failures.append(error)
             else:
-                self._prefer(url)
+                self._prefer(target)
                 return batch
         if len(failures) == 1:
             raise failures[0]
         raise CollectError(failures[0].cause, "; ".join(error.message for error in failures), failures[0].remedy) from failures[0]
 
-    def _prefer(self, url: str) -> None:
+    def _prefer(self, target: Target) -> None:
         """An address that answers, even with an error, is the right one."""
-        if url != self._urls[0]:
-            self._urls = (url, *(other for other in self._urls if other != url))
+        if target != self._targets[0]:
+            self._targets = (target, *(other for other in self._targets if other != target))

@@ -19,8 +19,8 @@ _DNS_NAME = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9]([-A-Za-z0-9_]*[A-Za-z0-9])?(\
 _PATH_SAFE = "/%:@!$&'()*+,;=-._~"
 
 
-def target(node: NodeRecord, collector: str, settings: Settings) -> Target:
-    """Where `collector` scrapes `node`: all usable addresses of the preferred types, in order of preference, then of the node.
+def targets(node: NodeRecord, collector: str, settings: Settings) -> tuple[Target, ...]:
+    """Where `collector` may scrape `node`: one target for each usable address, in order of preferred types, then of the node.
 
     Raises CollectError (ADDRESS) where there is none.
     """
@@ -38,11 +38,8 @@ def target(node: NodeRecord, collector: str, settings: Settings) -> Target:
             f"node {node.name} has no usable address of the types {', '.join(settings.kubelet_preferred_address_types)} (it has: {has})",
             "see --kubelet-preferred-address-types, and the node's status.addresses",
         )
-    return Target(
-        name=node.name,
-        urls=tuple(f"https://{host}:{port}" for host in hosts),
-        path=_path(node.metrics_path) if collector == RESOURCE else "",
-    )
+    path = _path(node.metrics_path) if collector == RESOURCE else ""
+    return tuple(Target(name=node.name, url=f"https://{host}:{port}", path=path) for host in hosts)
 
 
 def _host(address: str) -> str | None:

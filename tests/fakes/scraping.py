@@ -31,8 +31,8 @@ class FakeCollector:
         self.asked: list[tuple[float, str]] = []
 
     async def collect(self, target: Target, client: httpx.AsyncClient, *, received: float) -> Batch:
-        self.asked.append((round(asyncio.get_running_loop().time(), 3), target.urls[0]))
-        answer = self._by_url.get(target.urls[0])
+        self.asked.append((round(asyncio.get_running_loop().time(), 3), target.url))
+        answer = self._by_url.get(target.url)
         if answer is None:
             answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(answer, Exception):

@@ -11,7 +11,7 @@ import pytest
 from collectors._base import Cause, CollectError, Target
 from collectors._transport import fetch
 
-TARGET = Target("n1", ("https://10.0.0.1:10250", "https://n1.example:10250"))
+TARGET = Target("n1", "https://10.0.0.1:10250")
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
@@ -96,44 +96,8 @@ async def test_each_failure_has_its_cause(failure: Handler | Exception, cause: C
     assert caught.value.remedy
 
 
-async def test_the_next_address_is_tried_when_one_cannot_be_reached() -> None:
-    """A dial failure at one address is not the end."""
+async def test_a_body_is_returned_whole() -> None:
+    """Pieces are joined."""
+    body = await fetch(client(lambda _: httpx.Response(200, stream=Bytes(b"o", b"k"))), TARGET, "/x", limit=100)
 
-    def handler(request: httpx.Request) -> httpx.Response:
-        if request.url.host == "10.0.0.1":
-            raise httpx.ConnectError("refused")
-        return httpx.Response(200, stream=Bytes(b"ok"))
-
-    assert await fetch(client(handler), TARGET, "/x", limit=100) == b"ok"
-
-
-async def test_an_answer_is_an_answer() -> None:
-    """A 403 from the first address is not asked for again at the next."""
-    asked: list[str] = []
-
-    def handler(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.host)
-        return httpx.Response(403)
-
-    with pytest.raises(CollectError):
-        await fetch(client(handler), TARGET, "/x", limit=100)
-
-    assert asked == ["10.0.0.1"]
-
-
-async def test_all_addresses_are_named_when_none_can_be_reached() -> None:
-    """The message tells of every attempt."""
-
-    def handler(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError(f"no way to {request.url.host}")
-
-    with pytest.raises(CollectError, match=r"no way to 10\.0\.0\.1; .*no way to n1\.example"):
-        await fetch(client(handler), TARGET, "/x", limit=100)
-
-
-async def test_a_node_without_a_usable_address() -> None:
-    """No address is a cause of its own."""
-    with pytest.raises(CollectError, match="no address") as caught:
-        await fetch(client(lambda _: httpx.Response(200)), Target("n1", ()), "/x", limit=100)
-
-    assert caught.value.cause is Cause.ADDRESS
+    assert body == b"ok"

@@ -28,7 +28,7 @@ async def _run(
     """One loop with an interval of 15 s for so many seconds of virtual time."""
     around = surroundings(LoopClock(_START), sink)
     job = Job(collector, 15.0, deadline)
-    scraper = Scraper(job, Target("n1", tuple(urls)), Schedule(Grid(15.0, 0.0), 0.0), around, ready=lambda: ready)
+    scraper = Scraper(job, tuple(Target("n1", url) for url in urls), Schedule(Grid(15.0, 0.0), 0.0), around, ready=lambda: ready)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(seconds):
             await scraper.run()
@@ -156,7 +156,7 @@ async def test_a_jump_of_the_wall_clock_stops_nothing() -> None:
     collector, sink = FakeCollector(EMPTY), RecordingSink()
     clock = LoopClock(_START)
     around = surroundings(clock, sink)
-    scraper = Scraper(Job(collector, 15.0, 10.0), Target("n1", ("https://a",)), Schedule(Grid(15.0, 0.0), 0.0), around)
+    scraper = Scraper(Job(collector, 15.0, 10.0), (Target("n1", "https://a"),), Schedule(Grid(15.0, 0.0), 0.0), around)
     async with asyncio.TaskGroup() as group:
         loop = group.create_task(scraper.run())
         await asyncio.sleep(20)

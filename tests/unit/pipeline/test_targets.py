@@ -1,7 +1,7 @@
 import pytest
 
 from app.kube.records import NodeRecord, Resources
-from app.pipeline.targets import RESOURCE, target
+from app.pipeline.targets import RESOURCE, targets
 from app.settings import Settings
 from collectors._base import Cause, CollectError
 
@@ -36,7 +36,7 @@ _IP, _NAME, _OUTER = ("InternalIP", "10.0.0.7"), ("Hostname", "n1"), ("ExternalI
 )
 def test_urls(node: NodeRecord, settings: dict[str, object], urls: tuple[str, ...]) -> None:
     """Types in the flag's order, then the node's order; every usable address is kept for the next try."""
-    assert target(node, RESOURCE, Settings.model_validate(settings)).urls == urls
+    assert tuple(each.url for each in targets(node, RESOURCE, Settings.model_validate(settings))) == urls
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_urls(node: NodeRecord, settings: dict[str, object], urls: tuple[str, ..
 def test_what_is_no_address_is_refused(address: str) -> None:
     """Our token goes to this host: text that could become another URL is no address."""
     with pytest.raises(CollectError) as caught:
-        target(_node(("InternalIP", address)), RESOURCE, Settings())
+        targets(_node(("InternalIP", address)), RESOURCE, Settings())
 
     assert caught.value.cause is Cause.ADDRESS
     assert "--kubelet-preferred-address-types" in caught.value.remedy
@@ -55,7 +55,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 def test_no_preferred_address_says_what_the_node_has() -> None:
     """The message has the types wanted and the addresses found."""
     with pytest.raises(CollectError, match=r"types Hostname \(it has: InternalIP=10.0.0.7\)"):
-        target(_node(_IP), RESOURCE, Settings(kubelet_preferred_address_types=("Hostname",)))
+        targets(_node(_IP), RESOURCE, Settings(kubelet_preferred_address_types=("Hostname",)))
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_no_preferred_address_says_what_the_node_has() -> None:
 )
 def test_the_path_annotation_stays_a_path(annotation: str, path: str) -> None:
     """Whoever may annotate a node chooses the path on its kubelet, nothing else."""
-    assert target(_node(_IP, path=annotation), RESOURCE, Settings()).path == path
+    assert targets(_node(_IP, path=annotation), RESOURCE, Settings())[0].path == path
 
 
 def test_the_path_annotation_is_for_the_resource_collector_only() -> None:
     """The annotation speaks of /metrics/resource."""
-    assert target(_node(_IP, path="/x"), "kubelet_summary", Settings()).path == ""
+    assert targets(_node(_IP, path="/x"), "kubelet_summary", Settings())[0].path == ""
