@@ -40,7 +40,8 @@ class Kubeglance:
             self.netns, self.address = plane.network.add_namespace()
         self.port = free_port()
         self.certificate = self._certificate()
-        kubeconfig = plane.token_kubeconfig(NAMESPACE, SERVICE_ACCOUNT)
+        kubeconfig = plane.token_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, name=name)
+        self.token = kubeconfig.with_suffix(".token").read_text(encoding="ascii")
         self._command = [
             sys.executable,
             "-m",

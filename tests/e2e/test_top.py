@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from app.simulation.curves import Load
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.controlplane.waiting import wait_until
+from tests.e2e.kubeglance import Kubeglance
 from tests.e2e.kubelets import SimulatedKubelets, load
 from tests.e2e.registration import API_SERVICES
 from tests.e2e.stage import API, Stage, on_stage
@@ -292,3 +294,19 @@ def test_kubelets_are_asked_with_our_own_token(stage: Stage, kubelets: Simulated
     asked = {(request.address, request.path.partition("?")[0]) for request in kubelets.server.asked}
     assert {"/metrics/resource", "/stats/summary"} == {path for _, path in asked}
     assert all(request.authorization.startswith("Bearer ey") for request in kubelets.server.asked)
+
+
+def test_one_scrape_is_enough(stage: Stage, kubelets: SimulatedKubelets) -> None:
+    """From the start of the process to the first complete list each kubelet's summary is asked once, not twice."""
+    masters = stage.plane.pki.cluster.client("first-admin", "first-admin", ["system:masters"])
+    with Kubeglance(stage.plane, "top-first", kubelet_authority=kubelets.certificate_authority) as first:
+        first.wait_ready()
+        with first.client(certificate=masters) as client:
+
+            def complete() -> bool:
+                return len(client.get(f"{API}/pods").json()["items"]) == len(PODS)
+
+            wait_until("the first complete list", complete, seconds=30, every=0.1)
+        asked = [request for request in list(kubelets.server.asked) if request.authorization == f"Bearer {first.token}"]
+    summaries = Counter(request.address for request in asked if request.path.startswith("/stats/summary"))
+    assert [1] * len(NODES) == list(summaries.values())

@@ -102,12 +102,16 @@ class ControlPlane:
         """A fresh token of a ServiceAccount."""
         return self.kubectl("create", "token", service_account, "-n", namespace, "--duration", duration).stdout.strip()
 
-    def token_kubeconfig(self, namespace: str, service_account: str) -> Path:
-        """A kubeconfig with a token file, as a pod has its token in a file that the kubelet renews."""
-        file = self.directory / f"{namespace}-{service_account}.token"
+    def token_kubeconfig(self, namespace: str, service_account: str, *, name: str = "") -> Path:
+        """A kubeconfig with a token file of its own, as a pod has its token in a file that the kubelet renews.
+
+        `name` (namespace-serviceaccount if not given) is then a user of `kubectl`.
+        """
+        name = name or f"{namespace}-{service_account}"
+        file = self.directory / f"{name}.token"
         file.write_text(self.token(namespace, service_account), encoding="ascii")
         file.chmod(0o600)
-        return self._write_kubeconfig(f"{namespace}-{service_account}", {"tokenFile": str(file)})
+        return self._write_kubeconfig(name, {"tokenFile": str(file)})
 
     def client(self, user: str = "admin") -> httpx.Client:
         """An HTTP client of kube-apiserver under a user's certificate; the caller closes it."""
