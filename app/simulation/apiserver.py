@@ -50,6 +50,7 @@ class ApiServer:
         self._created = cluster.now()
         self._began = cluster.version
         self._closing = asyncio.Event()
+        self._listed: tuple[int, list[Object]] = (0, [])
 
     def end_watches(self) -> None:
         """End every watch cleanly, so that a server that shuts down need not cut them."""
@@ -200,13 +201,21 @@ class ApiServer:
             case "nodes":
                 found = [node_object(node) for node in self.cluster.nodes.values()]
             case "pods":
-                found = [pod_object(pod) for pod in self.cluster.pods.values()]
+                found = self._pods()
             case "namespaces":
                 names = {"default", "kube-system", *(namespace for namespace, _ in self.cluster.pods)}
                 found = [namespace_object(name, self._began, self._created) for name in names]
             case _:
                 found = [config_map_object(*_AUTHENTICATION_MAP, self._began, self._created, self._authentication)]
         return sorted(found, key=_key)
+
+    def _pods(self) -> list[Object]:
+        """All pods; the objects are made anew only after a change, for a big list is asked in many pages."""
+        version, found = self._listed
+        if version != self.cluster.version:
+            found = sorted((pod_object(pod) for pod in self.cluster.pods.values()), key=_key)
+            self._listed = (self.cluster.version, found)
+        return found
 
     async def _get(self, request: Request, resource: str, namespace: str, name: str, send: Send) -> None:
         for found in self._objects(resource):

@@ -11,6 +11,7 @@ from app.errors import KubeglanceError
 
 _STOP_WITHIN = 5.0
 _LOG_TAIL = 20
+_ROOT = Path(__file__).resolve().parents[2]
 
 
 class ChildError(KubeglanceError):
@@ -47,10 +48,13 @@ async def kubeglance(arguments: Sequence[str], log: Path) -> AsyncIterator[Child
     """`kubeglance serve` with these arguments, in this very Python; ended by SIGTERM, and by SIGKILL if that does not help."""
     # KUBEGLANCE_* of the user's shell would change the demo's settings.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KUBEGLANCE_")}
+    # -P and the path: it must be this very kubeglance, also where the current folder has a package named app.
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH", ""))))
     with log.open("wb") as out:
         try:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
+                "-P",
                 "-m",
                 "app",
                 "serve",

@@ -214,12 +214,14 @@ async def _polls(clock: Clock, limit: float) -> AsyncIterator[AsyncIterator[floa
         began = clock.monotonic()
         told = 0.0
         while (waited := clock.monotonic() - began) < limit:
+            looked = clock.monotonic()
             if waited - told >= _PROGRESS_EVERY:
                 told = waited
                 yield waited
             else:
                 yield 0.0
-            await asyncio.sleep(_POLL)
+            # Whoever waits must not be the load: what took long is asked less often.
+            await asyncio.sleep(max(_POLL, 3 * (clock.monotonic() - looked)))
 
     stream = moments()
     try:

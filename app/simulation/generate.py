@@ -63,7 +63,9 @@ def generate(clock: Clock, nodes: int = 3, pods: int = 10, containers: int = 1, 
     chance = random.Random(seed)  # noqa: S311  # a simulation must be repeatable, not secret
     daemons = _DAEMONS[: max(0, min(len(_DAEMONS), pods - 1))]
     plan = [(workload, number) for number in range(nodes) for workload in daemons]
-    plan += _replicas(nodes * (pods - len(daemons)))
+    replicas = _replicas(nodes * (pods - len(daemons)))
+    chance.shuffle(replicas)  # else node and workload go in step, and one node gets all the databases
+    plan += replicas
     cores = _cores(sum(workload.cpu + 14 for workload, _ in plan) // max(nodes, 1))
     gibibytes = _gibibytes(sum(workload.memory + 86 for workload, _ in plan) // max(nodes, 1))
     names = [f"worker-{index}" for index in range(nodes)]

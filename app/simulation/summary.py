@@ -32,7 +32,11 @@ def summary(node: SimulatedNode, t: int, *, only_cpu_and_memory: bool = False) -
 
 def _node(node: SimulatedNode, t: int, full: bool) -> Block:
     looked, before = node.housekeeping.latest(t), node.housekeeping.previous(t)
-    block: Block = {"nodeName": node.name, "systemContainers": _system_containers(node, looked, before), "startTime": _time(node.booted)}
+    block: Block = {
+        "nodeName": node.name,
+        "systemContainers": _system_containers(node, looked, before, full),
+        "startTime": _time(node.booted),
+    }
     if looked is None:
         return block
     block["cpu"] = _cpu(looked, node.cpu_ns(looked), before, node.cpu_ns(before) if before else 0)
@@ -48,7 +52,7 @@ def _node(node: SimulatedNode, t: int, full: bool) -> Block:
     return block
 
 
-def _system_containers(node: SimulatedNode, looked: int | None, before: int | None) -> list[Block]:
+def _system_containers(node: SimulatedNode, looked: int | None, before: int | None, full: bool) -> list[Block]:
     """The kubelet's own cgroup, the runtime's, and the one of all pods. The kubelet's start is how readers know its age."""
     if looked is None:
         return []
@@ -63,6 +67,8 @@ def _system_containers(node: SimulatedNode, looked: int | None, before: int | No
     for name, started, cpu, cpu_before, memory in parts:
         block: Block = {"name": name, "startTime": _time(started), "cpu": _cpu(looked, cpu, before, cpu_before)}
         block["memory"] = _memory(looked, memory, node.memory_allocatable if name == "pods" else None)
+        if full:
+            block["io"] = {"time": _time(looked), "psi": _PSI}
         block["swap"] = {"time": _time(looked), "swapUsageBytes": 0}
         blocks.append(block)
     return blocks

@@ -10,7 +10,7 @@ import pytest
 from app.certs import Authority
 from app.clock import SystemClock
 from app.simulation.generate import generate
-from app.simulation.kubelet_server import KubeletServer
+from app.simulation.kubelet_server import KubeletServer, KubeletServerError
 from app.simulation.model import Fault, SimulatedCluster
 
 
@@ -102,3 +102,34 @@ async def test_a_token_is_checked(kubelets: Kubelets) -> None:
     answers = [await kubelets.client.get(kubelets.url("worker-0"), headers=h) for h in ({}, {"Authorization": "Bearer secret"})]
 
     assert [answer.status_code for answer in answers] == [401, 200]
+
+
+async def test_on_one_address_the_nodes_differ_by_port() -> None:
+    """Where only 127.0.0.1 exists every node has a port of its own there, and the certificate still names it."""
+    clock = SystemClock()
+    authority = Authority.create("kubelet-ca", clock)
+    cluster = generate(clock, nodes=3, pods=2)
+    server = KubeletServer(cluster, authority)
+    await server.start_on_one_address()
+    context = ssl.create_default_context(cadata=authority.certificate_pem.decode())
+    async with httpx.AsyncClient(verify=context, trust_env=False) as client:
+        urls = {f"https://{node.address}:{node.kubelet_port}/stats/summary" for node in cluster.nodes.values()}
+        found = [(await client.get(url)).json()["node"]["nodeName"] for url in urls]
+    await server.close()
+
+    assert sorted(found) == ["worker-0", "worker-1", "worker-2"]
+
+
+async def test_a_taken_port_is_told() -> None:
+    """A wished port that is taken is an error with its reason, and nothing stays open."""
+    clock = SystemClock()
+    cluster = generate(clock, nodes=2, pods=0)
+    authority = Authority.create("kubelet-ca", clock)
+    first, second = KubeletServer(cluster, authority), KubeletServer(cluster, authority)
+    port = await first.start()
+    with pytest.raises(KubeletServerError, match="cannot listen: "):
+        await second.start(port)
+    await first.close()
+
+    assert await second.start(port) == port
+    await second.close()
