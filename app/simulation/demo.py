@@ -155,7 +155,7 @@ class Demo:
 
     async def _wait_ready(self, environment: Environment, child: Child, port: int) -> None:
         """Until /readyz of kubeglance is 200: it has listed the cluster and scraped every kubelet once."""
-        found = "it does not answer"
+        found = "it does not answer yet"
         async with (
             httpx.AsyncClient(verify=_trusting(environment), timeout=2, trust_env=False) as client,
             _polls(self._clock, _READY_WITHIN) as polls,
@@ -165,11 +165,12 @@ class Demo:
                 try:
                     response = await client.get(f"https://127.0.0.1:{port}/readyz?verbose")
                 except httpx.TransportError:
-                    found = "it does not answer"
+                    found = "it does not answer yet"
                 else:
                     if response.status_code == 200:
                         return
-                    found = ", ".join(line.removeprefix("[-]") for line in response.text.splitlines() if line.startswith("[-]"))
+                    failed = [line[3:].partition(" ")[0] for line in response.text.splitlines() if line.startswith("[-]")]
+                    found = f"it is up and not ready yet ({', '.join(failed)})"
                 if due:
                     self._say(f"Waiting for kubeglance, {due:.0f} s: {found}.")
         raise DemoError(child.explain(f"kubeglance was not ready within {_READY_WITHIN:.0f} s: {found}"))
