@@ -20,6 +20,10 @@ MAX_BODY_BYTES = 3 * 1024 * 1024
 HEADER_SECONDS = 10.0
 """Time for a request's headers, from its first byte, and from the handshake to the first headers; then the connection is closed."""
 
+GOODBYE_SECONDS = 1.0
+"""Time for a peer to answer the end of TLS when the server closes an idle connection; then it is cut. Peers that do not read while
+idle never answer, and would hold up the end of the process."""
+
 _BAD_REQUEST = Problem(400, "BadRequest", "the request is not valid HTTP/1.1")
 _TOO_LARGE = Problem(431, "RequestHeaderFieldsTooLarge", f"the request line and headers are larger than {MAX_HEADER_BYTES} bytes")
 _BODY_TOO_LARGE = Problem(413, "RequestEntityTooLarge", f"the request is larger than {MAX_BODY_BYTES} bytes")
@@ -69,6 +73,11 @@ class KubeglanceProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._reading_headers and self._header_timer is None and not self.transport.is_closing():
             self._start_header_timer()
+
+    def shutdown(self) -> None:
+        super().shutdown()
+        if self.transport.is_closing():
+            self.loop.call_later(GOODBYE_SECONDS, self.transport.abort)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -1,12 +1,15 @@
 import asyncio
 import signal
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from structlog.testing import capture_logs
 
+from app.certs import Authority
+from app.clock import SystemClock
 from app.serving.server import KEEP_ALIVE, Server, server_config
-from tests.unit.serving.loopback import LOOPS, connected, run
+from tests.unit.serving.loopback import LOOPS, client_context, connected, run, serving_tls
 
 
 async def hello(_scope: Any, _receive: Any, send: Any) -> None:
@@ -115,3 +118,25 @@ def test_requests_under_way_are_finished(loop: str) -> None:
 
     with capture_logs():
         run(loop, test())
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_peer_that_does_not_read_holds_nothing_up(loop: str, tmp_path: Path) -> None:
+    """TLS ends with an answer of the peer. An idle peer that never gives it is cut: the server ends long before its own time-out."""
+
+    async def test() -> None:
+        authority = Authority.create("ca", SystemClock())
+        tls = serving_tls(tmp_path, authority)
+        server = Server(server_config(hello, host="127.0.0.1", port=0, ssl_context=tls.context, lifespan=False), shutdown_delay=0.0)
+        async with asyncio.TaskGroup() as group:
+            serving = group.create_task(server.serve())
+            await started(server)
+            async with connected(server.port, client_context(tmp_path, authority)) as idle:
+                assert 200 == (await idle.get()).status
+                cast("asyncio.Transport", idle.writer.transport).pause_reading()
+                server.drain()
+                await serving
+
+    with capture_logs() as logs:
+        run(loop, test())
+    assert [] == [log for log in logs if log["log_level"] == "error"]
