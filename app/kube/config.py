@@ -110,8 +110,11 @@ def _from_files(paths: str, clock: Clock) -> Connection:
             load_kube_config(  # type: ignore[no-untyped-call]  # kubernetes has no types here
                 config_file=paths, client_configuration=configuration, persist_config=False
             )
-        except (ConfigException, yaml.YAMLError, OSError, KeyError, TypeError, ValueError, AttributeError) as exc:
+        except (ConfigException, yaml.YAMLError, OSError) as exc:
             raise KubeError(f"cannot use kubeconfig {paths}: {exc}; check it with `kubectl config view`") from exc
+        except (KeyError, TypeError, ValueError, AttributeError) as exc:
+            # The official loader trips over what is no kubeconfig; its words would be Python's.
+            raise KubeError(f"{paths} does not have the form of a kubeconfig; check it with `kubectl config view`") from exc
         return configuration
 
     configuration = configure()
