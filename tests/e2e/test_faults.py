@@ -233,7 +233,7 @@ def test_kube_apiserver_is_away_for_a_minute(stage: Stage, kubelets: SimulatedKu
 
 
 def test_authorisation_is_away(stage: Stage, kubelets: SimulatedKubelets) -> None:
-    """No verdict, no data: 500 and a Status. Discovery for those who need no review, and health for all, stay."""
+    """No verdict, no data: 500 and a Status. Discovery for all who are known, and health for anyone, stay."""
     dead = stage.plane.directory / "dead.kubeconfig"
     alive = stage.plane.kubeconfig().read_text(encoding="utf-8")
     dead.write_text(alive.replace(stage.plane.server, f"https://{stage.plane.address}:{free_port(stage.plane.address)}"), encoding="utf-8")
@@ -247,4 +247,6 @@ def test_authorisation_is_away(stage: Stage, kubelets: SimulatedKubelets) -> Non
                 assert 500 == answer.status_code, path
                 assert "Status" == answer.json()["kind"]
                 assert "usage" not in answer.text
+            for path in ("/apis", "/apis/metrics.k8s.io", API, "/openapi/v2", "/openapi/v3"):
+                assert 200 == alice.get(path).status_code, path
         assert_answers_from_memory(stage, replica)
