@@ -5,6 +5,7 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ class Kubeglance:
         self._pool: Pool | None = None
         self._metrics = Metrics(registry)
         versions = Versions(clock, instance=secrets.randbits(10))
-        served = [Served(kind, Collection(knows=self._knows(kind.subject), version=versions.current)) for kind in kinds.load()]
+        served = [Served(kind, Collection(why=partial(self._why, kind.subject), version=versions.current)) for kind in kinds.load()]
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
@@ -111,6 +112,7 @@ class Kubeglance:
             sources=[Source(job.collector.name, _STEPS[job.collector.name], time_to_live(job.interval)) for job in self._jobs],
             projections=[Projection(kind.subject, kind.project, collection) for kind, collection in served],
             versions=versions,
+            clock=clock,
         )
         interval = min(job.interval for job in self._jobs)
         self.readiness = Readiness(not_synced=self._not_synced, first_round=self._first_round, interval=interval, clock=clock)
@@ -161,9 +163,8 @@ class Kubeglance:
         self._closing.append(client.aclose)
         return client
 
-    def _knows(self, subject: Subject) -> Callable[[Key], bool]:
-        table: Nodes | Pods = self.nodes if subject is Subject.NODE else self.pods
-        return lambda key: table.get(key) is not None
+    def _why(self, subject: Subject, key: Key) -> str | None:
+        return self.store.why(subject, key)
 
     def _not_synced(self) -> str:
         missing = [reflector.name for reflector in self._reflectors if not reflector.synced.is_set()]

@@ -44,7 +44,7 @@ class Bench:
         self.now = int(clock.wall()) * SECOND
         self.nodes, self.pods = Nodes(), Pods()
         versions = Versions(clock, instance=1)
-        served = [Served(kind, Collection(lambda _key: True, versions.current)) for kind in kinds.load()]
+        served = [Served(kind, Collection(lambda _key: None, versions.current)) for kind in kinds.load()]
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
@@ -55,6 +55,7 @@ class Bench:
             ),
             projections=[Projection(kind.subject, kind.project, collection) for kind, collection in served],
             versions=versions,
+            clock=clock,
         )
         self.nodes.apply([decode.node(_raw(node_object(node))) for node in self.cluster.nodes.values()], ())
         self.pods.apply([decode.pod(_raw(pod_object(pod))) for node in self.cluster.nodes.values() for pod in node.pods.values()], ())

@@ -38,14 +38,14 @@ class Item(Struct, gc=False, weakref=False):
 class Collection:
     """Items of one kind, sorted by namespace and name. Readers take references and the version at once and never write."""
 
-    def __init__(self, knows: Callable[[Key], bool], version: int = 0) -> None:
-        """`knows(key)` tells whether the cluster has the thing that the object would be about, values or not (for the 404 text).
+    def __init__(self, why: Callable[[Key], str | None], version: int = 0) -> None:
+        """`why(key)` tells why there is no such object, for the 404 text: None if the cluster has nothing that it could be about.
 
         `version` is that of the empty collection: a list always has one, or informers could not go on from it.
         """
         self._items: SortedDict = SortedDict()
         self._whole: Sequence[Item] | None = None
-        self.knows = knows
+        self.why = why
         self.version = version
 
     def __len__(self) -> int:

@@ -36,11 +36,16 @@ def time_to_live(interval: float) -> float:
 
 
 class Track(Struct, gc=False):
-    """One series. `advanced` is the monotonic time of its last step; `moved` tells whether it stepped since it is known."""
+    """One series. `advanced` is the monotonic time of its last step; `moved` tells whether it stepped since it is known.
+
+    `dead` is a series that outlived its time: it has no usage, and its sample is kept only to know it again, for a kubelet that is stuck
+    tells the same for ever.
+    """
 
     step: Step
     advanced: float
     moved: bool = False
+    dead: bool = False
 
 
 class Series(Struct):
@@ -63,6 +68,7 @@ class Samples:
         self._timer = timer
         self._now = timer()
         self._cache: TLRUCache[tuple[str, str], Series] = TLRUCache(maxsize=math.inf, ttu=_ends, timer=lambda: self._now)
+        self._dead: dict[tuple[str, str], Series] = {}
 
     def expire(self) -> set[str]:
         """Drop every (node, source) that outlived its time; the nodes that lost something.
@@ -70,11 +76,17 @@ class Samples:
         The cache's time moves here and nowhere else: so nothing expires unseen on a read or an assignment.
         """
         self._now = self._timer()
-        return {node for (node, _), _ in self._cache.expire()}
+        expired = self._cache.expire()
+        for key, series in expired:
+            for tracks in series.tracks.values():
+                for track in tracks.values():
+                    _kill(track)
+            self._dead[key] = series
+        return {node for (node, _), _ in expired}
 
     def series(self, node: str, source: str) -> Series | None:
-        """What is known of one (node, source)."""
-        return self._cache.get((node, source))
+        """What is known of one (node, source), dead series among it; None if it was never heard of."""
+        return self._cache.get((node, source)) or self._dead.get((node, source))
 
     def take(self, node: str, source: Source, batch: Batch, pod: Callable[[Key], PodRecord | None]) -> set[Key]:
         """Put a batch in. Returns the keys (of pods, or NODE) of which some series stepped or died.
@@ -83,7 +95,7 @@ class Samples:
         its spec does not name are dropped: kubelet text is hostile.
         """
         now = self._now
-        series = self._cache.get((node, source.name)) or Series(source=source, tracks={})
+        series = self.series(node, source.name) or Series(source=source, tracks={})
         changed = _sweep(series, now)
         stepped = set()
         if batch.node is not None and _advance(series, NODE, (batch.node,), batch.agent_started, now=now):
@@ -98,6 +110,7 @@ class Samples:
                 stepped.add(key)
         if stepped:
             self._cache[node, source.name] = series
+            self._dead.pop((node, source.name), None)
         return changed | stepped
 
     def sweep(self, node: str, source: Source) -> set[Key]:
@@ -108,12 +121,13 @@ class Samples:
     def settled(self, node: str, source: Source) -> bool:
         """Whether every series of one (node, source) stepped at least once since it is known: a rate can be made of each."""
         series = self.series(node, source.name)
-        return series is not None and all(track.moved for tracks in series.tracks.values() for track in tracks.values())
+        return series is not None and all(track.moved or track.dead for tracks in series.tracks.values() for track in tracks.values())
 
     def forget_node(self, node: str, sources: Iterable[Source]) -> None:
         """Drop all that is known of a node."""
         for source in sources:
             self._cache.pop((node, source.name), None)
+            self._dead.pop((node, source.name), None)
 
     def forget_pod(self, node: str, key: Key, sources: Iterable[Source]) -> None:
         """Drop all that is known of a pod on a node."""
@@ -133,6 +147,10 @@ def _advance(series: Series, key: Key, samples: Iterable[Sample], agent_started:
     stepped = False
     for sample in samples:
         track = tracks.get(sample.name)
+        if track is not None and track.dead:
+            if (sample.cpu_time, sample.cpu) == (track.step.sample.cpu_time, track.step.sample.cpu):
+                continue
+            track = None
         last = track.step if track is not None else None
         step = series.source.step(last, sample, agent_started)
         if step is None or step is last:
@@ -148,13 +166,16 @@ def _advance(series: Series, key: Key, samples: Iterable[Sample], agent_started:
 
 
 def _sweep(series: Series, now: float) -> set[Key]:
+    """Kill what outlived its time; the keys that lost a series."""
     changed = set()
-    for key, tracks in list(series.tracks.items()):
-        dead = [name for name, track in tracks.items() if now - track.advanced >= series.source.ttl]
-        for name in dead:
-            del tracks[name]
-        if dead:
-            changed.add(key)
-        if not tracks:
-            del series.tracks[key]
+    for key, tracks in series.tracks.items():
+        for track in tracks.values():
+            if not track.dead and now - track.advanced >= series.source.ttl:
+                _kill(track)
+                changed.add(key)
     return changed
+
+
+def _kill(track: Track) -> None:
+    track.step = Step(track.step.sample, None)
+    track.dead = True

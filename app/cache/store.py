@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 
 from app.cache.cluster import NodeChange, Nodes, PodChange, Pods
 from app.cache.projection import Projection, Subject, publish
+from app.cache.reasons import Knowledge, Trouble, node_reason, pod_reason
 from app.cache.samples import NODE, Samples, Series, Source
 from app.cache.usage import NodeUsage, NodeView, PodUsage, PodView, node_usage, pod_usage
 from app.cache.versions import Versions
+from app.clock import Clock
 from app.kube.records import Key, NodeRecord, PodRecord
 from collectors._base import Batch, CollectError
 
@@ -26,6 +28,7 @@ class Store:
         sources: Sequence[Source],
         projections: Sequence[Projection],
         versions: Versions,
+        clock: Clock,
     ) -> None:
         """`sources` are in order of preference. The store listens to `nodes` and `pods` from now on."""
         self._nodes = nodes
@@ -34,9 +37,14 @@ class Store:
         self._sources = {source.name: source for source in sources}
         self._projections = projections
         self._versions = versions
+        self._clock = clock
         self._node_usage: dict[str, NodeUsage] = {}
         self._pod_usage: dict[Key, PodUsage] = {}
         self._containers = 0
+        self._troubles: dict[str, dict[str, Trouble]] = {}
+        """By node and source: which fail now."""
+        self._ended: dict[Key, int] = {}
+        """The time of the last usage of what lost it by age: pods by key, nodes under ("", name)."""
         nodes.listeners.append(self._nodes_changed)
         pods.listeners.append(self._pods_changed)
 
@@ -45,15 +53,34 @@ class Store:
         self.expire()
         if self._nodes.get(("", node)) is None:
             return True
+        self._troubles.get(node, {}).pop(source, None)
         on_node = self._pods.on_node(node)
         changed = self._samples.take(node, self._sources[source], batch, on_node.get)
         self._refresh(node, changed)
         return self._samples.settled(node, self._sources[source])
 
-    def failed(self, node: str, source: str, _error: CollectError) -> None:
-        """A scrape that failed changes nothing, but what outlived its time goes."""
+    def failed(self, node: str, source: str, error: CollectError) -> None:
+        """A scrape that failed changes no value, but what outlived its time goes, and the cause is remembered."""
         self.expire()
+        if self._nodes.get(("", node)) is None:
+            return
+        troubles = self._troubles.setdefault(node, {})
+        since = troubles[source].since if source in troubles else int(self._clock.wall() * 1e9)
+        troubles[source] = Trouble(error.cause, since)
         self._refresh(node, self._samples.sweep(node, self._sources[source]))
+
+    def why(self, subject: Subject, key: Key) -> str | None:
+        """Why there is no value for a node or pod, as a sentence; None if the cluster has no such thing."""
+        if subject is Subject.NODE:
+            return node_reason(self._knowledge(key[1]), self._ended.get(key)) if self._nodes.get(key) is not None else None
+        pod = self._pods.get(key)
+        if pod is None:
+            return None
+        known = self._knowledge(pod.node) if self._nodes.get(("", pod.node)) is not None else None
+        return pod_reason(pod, known, self._ended.get(key))
+
+    def _knowledge(self, node: str) -> Knowledge:
+        return Knowledge(node, tuple(self._sources), self._series(node), self._troubles.get(node, {}))
 
     def points(self) -> tuple[int, int]:
         """How many nodes and how many containers have a usage now."""
@@ -74,7 +101,10 @@ class Store:
         on_node = self._pods.on_node(node)
         records = [record for key in changed if (record := on_node.get(key)) is not None]
         for record in records:
+            served = self._pod_usage.get(record.key)
             self._refresh_pod(record, series)
+            if served is not None and record.key not in self._pod_usage:
+                self._ended[record.key] = served.time
         version = self._versions.next()
         if NODE in changed:
             self._project(Subject.NODE, [("", node)], version)
@@ -86,14 +116,19 @@ class Store:
     def _refresh_node(self, node: str, series: Iterable[Series]) -> None:
         served = self._node_usage.get(node)
         usage = node_usage(series, not_before=served.time if served is not None else 0)
-        if usage is None:
-            self._node_usage.pop(node, None)
-        else:
+        if usage is not None:
             self._node_usage[node] = usage
+            self._ended.pop(("", node), None)
+        elif served is not None:
+            del self._node_usage[node]
+            self._ended["", node] = served.time
 
     def _refresh_pod(self, record: PodRecord, series: Iterable[Series]) -> None:
         served = self._pod_usage.get(record.key)
-        self._keep(record.key, pod_usage(record, series, not_before=served.time if served is not None else 0))
+        usage = pod_usage(record, series, not_before=served.time if served is not None else 0)
+        self._keep(record.key, usage)
+        if usage is not None:
+            self._ended.pop(record.key, None)
 
     def _keep(self, key: Key, usage: PodUsage | None) -> None:
         """Make `usage` the pod's, None for no usage, and count its containers."""
@@ -109,6 +144,8 @@ class Store:
             if old is not None and (new is None or new.uid != old.uid):
                 self._samples.forget_node(old.name, self._sources.values())
                 self._node_usage.pop(old.name, None)
+                self._ended.pop(old.key, None)
+                self._troubles.pop(old.name, None)
                 for key in self._pods.on_node(old.name):
                     self._keep(key, None)
                     lost.append(key)
@@ -122,6 +159,7 @@ class Store:
             if old is not None and (new is None or new.uid != old.uid or new.node != old.node):
                 self._samples.forget_pod(old.node, old.key, self._sources.values())
                 self._keep(old.key, None)
+                self._ended.pop(old.key, None)
             if new is not None and new.node:
                 self._refresh_pod(new, self._series(new.node))
         self._project(Subject.POD, [_key(old, new) for old, new in changes], self._versions.next())

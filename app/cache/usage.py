@@ -95,13 +95,13 @@ def _of_containers(pod: PodRecord, running: list[ContainerRecord], series: Serie
     usages = []
     for container in running:
         track = series.track(pod.key, container.name)
-        if track is None or track.step.usage is None or not _same_instance(container, track.step.sample.started):
+        if track is None or track.step.usage is None or not is_same_instance(container, track.step.sample.started):
             return None
         usages.append(track.step.usage)
     return usages
 
 
-def _same_instance(container: ContainerRecord, started: int | None) -> bool:
+def is_same_instance(container: ContainerRecord, started: int | None) -> bool:
     """Whether a sample is of the instance that runs. One that started earlier is a leftover; one that started later is news that the pod's
     status has yet to tell."""
     return started is None or container.started_ns is None or started >= container.started_ns - INSTANCE_SLACK

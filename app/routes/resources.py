@@ -254,8 +254,9 @@ def _fits(kind: Kind, info: RequestInfo) -> bool:
 
 
 def _absent(bound: _Bound, key: tuple[str, str]) -> Problem:
-    """404: of the subject where the cluster has none, of the kind's own name where it has one without values."""
+    """404: of the subject where the cluster has none, of the kind's own name, with the reason, where it has one without values."""
     namespace, name = key
-    if not bound.collection.knows(key):
+    reason = bound.collection.why(key)
+    if reason is None:
         return not_found("", _SUBJECT_RESOURCES[bound.kind.subject], name)
-    return not_found(bound.kind.group, bound.kind.about, f"{namespace}/{name}" if namespace else name)
+    return not_found(bound.kind.group, bound.kind.about, f"{namespace}/{name}" if namespace else name, reason)

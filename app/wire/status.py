@@ -48,10 +48,11 @@ def quote(text: str) -> str:
     return msgspec.json.encode(text).decode()
 
 
-def not_found(group: str, resource: str, name: str) -> Problem:
-    """404 for an object that is not there."""
+def not_found(group: str, resource: str, name: str, reason: str = "") -> Problem:
+    """404 for an object that is not there. `reason` follows upstream's text after a colon."""
     details = {"name": name, "group": group, "kind": resource} if group else {"name": name, "kind": resource}
-    return Problem(404, "NotFound", f"{qualified(group, resource)} {quote(name)} not found", details=dict(details))
+    because = f": {reason}" if reason else ""
+    return Problem(404, "NotFound", f"{qualified(group, resource)} {quote(name)} not found{because}", details=dict(details))
 
 
 def unknown_path() -> Problem:

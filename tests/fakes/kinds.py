@@ -68,8 +68,8 @@ def make_item(namespace: str, name: str, *, version: int = 7, labels: Mapping[st
 
 
 def make_collection(*items: Item, version: int = 7, known: frozenset[Key] = frozenset()) -> Collection:
-    """A collection of `items`; the cluster also knows the keys in `known`, which have no values."""
-    collection = Collection(lambda key: key in known or collection.get(key) is not None)
+    """A collection of `items`; the cluster also knows the keys in `known`, which have no values because they are late."""
+    collection = Collection(lambda key: "late" if key in known or collection.get(key) is not None else None)
     collection.replace(items, (), version)
     return collection
 

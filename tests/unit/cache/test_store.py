@@ -73,7 +73,7 @@ class World:
         self.clock = ManualClock()
         self.nodes, self.pods = Nodes(), Pods()
         self.versions = Versions(self.clock, instance=5)
-        self.collections = {kind.kind: Collection(lambda _key: True) for kind in kinds.load()}
+        self.collections = {kind.kind: Collection(lambda _key: None) for kind in kinds.load()}
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
@@ -81,6 +81,7 @@ class World:
             sources=(Source(RESOURCE, rates.resource_step, time_to_live(15)), Source(SUMMARY, rates.summary_step, time_to_live(30))),
             projections=[Projection(kind.subject, kind.project, self.collections[kind.kind]) for kind in kinds.load()],
             versions=self.versions,
+            clock=self.clock,
         )
 
     def objects(self, kind: str) -> list[dict[str, Any]]:
@@ -299,3 +300,31 @@ def test_points_count_what_can_be_served(world: World) -> None:
     seen.append(world.store.points())
 
     assert seen == [(0, 0), (1, 1), (1, 1), (1, 0)]
+
+
+@pytest.mark.parametrize(("source", "rate", "started"), [(SUMMARY, 0.3, -600), (RESOURCE, None, -20)], ids=["summary", "origin rule"])
+def test_a_stuck_kubelet_revives_nothing(world: World, source: str, rate: float | None, started: int) -> None:
+    """A sample that outlived its time is not new when it is told again: neither by the kubelet's own rate nor by the origin rule."""
+    world.pods.apply([pod(started=started)], [])
+    seen = []
+    for _ in range(20):
+        world.store.publish("n1", source, batch(0, rate=rate, started=started))
+        seen.append(len(world.cpu))
+        world.clock.advance(15)
+
+    lives = int(time_to_live(15 if source == RESOURCE else 30) / 15)
+    assert seen == [1] * lives + [0] * (20 - lives)
+
+
+def test_a_kubelet_that_comes_back_begins_anew(world: World) -> None:
+    """The first sample after a death pairs with nothing, the second with the first; also if the kubelet's clock went back."""
+    for at in (0, 15):
+        world.store.publish("n1", RESOURCE, batch(at))
+    world.clock.advance(600)
+    world.store.expire()
+    world.store.publish("n1", RESOURCE, batch(-300))
+    first = world.cpu
+    world.store.publish("n1", RESOURCE, batch(-285))
+
+    assert (first, world.cpu) == ([], ["250m"])
+    assert world.objects("PodMetrics")[0]["window"] == "15s"

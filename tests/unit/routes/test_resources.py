@@ -210,11 +210,11 @@ async def test_get_at_a_version() -> None:
         ("namespaces/a/pods/x", 'pods "x" not found', {"name": "x", "kind": "pods"}),
         (
             "namespaces/a/pods/waiting",
-            'podmetrics.metrics.k8s.io "a/waiting" not found',
+            'podmetrics.metrics.k8s.io "a/waiting" not found: late',
             {"name": "a/waiting", "group": "metrics.k8s.io", "kind": "podmetrics"},
         ),
         ("nodes/x", 'nodes "x" not found', {"name": "x", "kind": "nodes"}),
-        ("nodes/n3", 'nodemetrics.metrics.k8s.io "n3" not found', {"name": "n3", "group": "metrics.k8s.io", "kind": "nodemetrics"}),
+        ("nodes/n3", 'nodemetrics.metrics.k8s.io "n3" not found: late', {"name": "n3", "group": "metrics.k8s.io", "kind": "nodemetrics"}),
         ("things", "the server could not find the requested resource", {}),
         ("pods/one", "the server could not find the requested resource", {}),
         ("namespaces/a/nodes", "the server could not find the requested resource", {}),

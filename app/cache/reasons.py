@@ -1,0 +1,90 @@
+"""Why something that exists has no values: one sentence for the 404 text. Pure. No addresses: anyone who may read may see it."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from app.cache.samples import NODE, Series, Track
+from app.cache.usage import is_same_instance
+from app.kube.records import ContainerRecord, PodRecord
+from app.wire.timestamps import format_time
+
+
+class Trouble(Struct, frozen=True):
+    """A source that fails on a node: the cause's name (collectors._base.Cause), and since when (Unix ns)."""
+
+    cause: str
+    since: int
+
+
+class Knowledge(Struct, frozen=True):
+    """What is known of one node. `sources` are the names of all that are switched on, in order of preference.
+
+    `series` are those that have samples, `troubles` those that fail, by source.
+    """
+
+    node: str
+    sources: Sequence[str]
+    series: Sequence[Series]
+    troubles: Mapping[str, Trouble]
+
+
+def node_reason(known: Knowledge, ended: int | None) -> str:
+    """Why a node has no usage. `ended` is the time (Unix ns) of its last usage, which outlived its time; None if it had none."""
+    failing = _failing(known, f"node {known.node}")
+    if failing:
+        return failing + _expired(ended)
+    tracks = [track for series in known.series if (track := series.track(NODE, "")) is not None]
+    return _of_tracks(tracks, f"the kubelet of node {known.node} reports no new CPU and memory of the node") + _expired(ended)
+
+
+def pod_reason(pod: PodRecord, known: Knowledge | None, ended: int | None) -> str:
+    """Why a pod has no usage. `known` is None where the cluster has no node of that name; `ended` as in node_reason."""
+    if pod.phase != "Running":
+        return f"the pod is {pod.phase or 'in no phase yet'}, not Running"
+    if not pod.node:
+        return "the pod is not bound to a node yet"
+    if known is None:
+        return f"its node {pod.node} is not in the cluster"
+    running = [container for container in pod.containers if container.running]
+    if not running:
+        return "none of its containers runs"
+    failing = _failing(known, f"its node {known.node}")
+    if failing:
+        return failing + _expired(ended)
+    for container in running:
+        reason = _container_reason(pod, container, known)
+        if reason:
+            return reason + _expired(ended)
+    return "its containers are not known by one source alone yet"
+
+
+def _failing(known: Knowledge, subject: str) -> str:
+    """The words for a node of which no source answers; "" where one does."""
+    troubles = [known.troubles[name] for name in known.sources if name in known.troubles]
+    if not troubles and not known.series:
+        return f"{subject} was not scraped yet"
+    if len(troubles) < len(known.sources):
+        return ""
+    since = min(trouble.since for trouble in troubles)
+    causes = ", ".join(dict.fromkeys(trouble.cause for trouble in troubles))
+    return f"{subject} cannot be scraped since {format_time(since)} ({causes})"
+
+
+def _container_reason(pod: PodRecord, container: ContainerRecord, known: Knowledge) -> str:
+    """What keeps a running container from a usage; "" if some source has one."""
+    tracks = [track for series in known.series if (track := series.track(pod.key, container.name)) is not None]
+    current = [track for track in tracks if is_same_instance(container, track.step.sample.started)]
+    if any(track.step.usage is not None for track in current):
+        return ""
+    if tracks and not current:
+        return f"container {container.name} restarted and has no sample since"
+    return _of_tracks(current, f"the kubelet of node {known.node} reports no new CPU and memory of container {container.name}")
+
+
+def _of_tracks(tracks: Sequence[Track], nothing: str) -> str:
+    return "no two samples yet" if any(not track.dead for track in tracks) else nothing
+
+
+def _expired(ended: int | None) -> str:
+    return f"; the last values, of {format_time(ended)}, expired" if ended is not None else ""
