@@ -3,6 +3,7 @@
 import socket
 import ssl
 from collections.abc import Iterator
+from http import HTTPStatus
 
 import aiohttp
 import httpx
@@ -27,7 +28,7 @@ async def fetch(client: httpx.AsyncClient, target: Target, path: str, *, limit: 
         async with client.stream("GET", url) as response:
             if response.status_code != 200:
                 cause, remedy = _STATUS.get(response.status_code, (Cause.STATUS, "see the kubelet's log"))
-                raise CollectError(cause, f"GET {url}: {response.status_code} {response.reason_phrase}".rstrip(), remedy)
+                raise CollectError(cause, f"GET {url}: {response.status_code} {_phrase(response.status_code)}".rstrip(), remedy)
             if response.headers.get("content-encoding", "identity") != "identity":
                 raise CollectError(
                     Cause.ENCODING, f"GET {url}: answered with a Content-Encoding that was not asked for", "ask for identity"
@@ -35,6 +36,11 @@ async def fetch(client: httpx.AsyncClient, target: Target, path: str, *, limit: 
             return await _read(response, url, limit)
     except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError) as error:
         raise _translate(error, url) from error
+
+
+def _phrase(code: int) -> str:
+    """Our own words for a status: the answer's are the other side's, and go into a log."""
+    return HTTPStatus(code).phrase if code in {status.value for status in HTTPStatus} else ""
 
 
 async def _read(response: httpx.Response, url: str, limit: int) -> bytes:

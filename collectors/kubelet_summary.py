@@ -15,7 +15,10 @@ from msgspec import Raw, Struct
 from collectors._base import Batch, Cause, CollectError, PodSamples, Sample, Target
 from collectors._transport import fetch
 
-BODY_LIMIT = 32 * 1024 * 1024
+BODY_LIMIT = 8 * 1024 * 1024
+"""The short form of a node of 500 pods with 4 containers each is about 2 MB, the full form 4 MB."""
+_MOST_DROPPED = 1000
+"""A body with more bad parts than this is no summary: reading on would only cost time."""
 _WRAPPED = 2**63
 """A counter at or above this is a negative number that wrapped around: unknown."""
 
@@ -86,6 +89,7 @@ class KubeletSummary:
 
 
 _DECODER = msgspec.json.Decoder(_Summary)
+_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def parse(body: bytes, *, received: float) -> Batch:
@@ -96,12 +100,12 @@ def parse(body: bytes, *, received: float) -> Batch:
     dropped = 0
     try:
         summary = _DECODER.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _UNDECODABLE:
         summary, dropped = _decode_loosely(body)
     now = int(received) * 10**9
     node = _sample("", None, summary.node.cpu, summary.node.memory, now) if summary.node else None
     pods = {
-        (pod.pod_ref.namespace, pod.pod_ref.name): PodSamples(uid=pod.pod_ref.uid, containers=tuple(_containers(pod.containers or (), now)))
+        (pod.pod_ref.namespace, pod.pod_ref.name): PodSamples(uid=pod.pod_ref.uid, containers=_containers(pod.containers or (), now))
         for pod in _newest_last(summary.pods or ())
     }
     if node is None and not pods:
@@ -116,11 +120,21 @@ def _newest_last(pods: Iterable[_Pod]) -> list[_Pod]:
     return sorted(pods, key=lambda pod: max((_ns(container.start_time) or 0 for container in pod.containers or ()), default=0))
 
 
-def _containers(containers: Iterable[_Container], now: int) -> Iterable[Sample]:
+def _containers(containers: Iterable[_Container], now: int) -> tuple[Sample, ...]:
+    """One sample for each name. Of two entries of one name one is a leftover: the later start counts, or neither if that is not told."""
+    samples: dict[str, Sample | None] = {}
     for container in containers:
         sample = _sample(container.name, _ns(container.start_time), container.cpu, container.memory, now)
-        if container.name and sample is not None:
-            yield sample
+        if not container.name or sample is None:
+            continue
+        rival = samples.get(container.name)
+        if container.name not in samples:
+            samples[container.name] = sample
+        elif rival is None or rival.started is None or sample.started is None or rival.started == sample.started:
+            samples[container.name] = None
+        elif sample.started > rival.started:
+            samples[container.name] = sample
+    return tuple(sample for sample in samples.values() if sample is not None)
 
 
 def _sample(name: str, started: int | None, cpu: _Cpu | None, memory: _Memory | None, now: int) -> Sample | None:
@@ -142,10 +156,11 @@ def _count(value: int | None) -> int | None:
 
 
 def _ns(time: datetime | None) -> int | None:
-    """Unix ns of whole seconds; None for no time, and for Go's zero time or any before 1970."""
-    if time is None or (seconds := int(time.timestamp())) <= 0:
+    """Unix ns of whole seconds; None for no time, one without a zone, Go's zero time, and whatever is not in 1970 to 2262 (int64 ns)."""
+    if time is None or time.tzinfo is None:
         return None
-    return seconds * 10**9
+    seconds = int(time.timestamp())
+    return seconds * 10**9 if 0 < seconds < _WRAPPED // 10**9 else None
 
 
 Part = TypeVar("Part")
@@ -155,7 +170,7 @@ def _decode_loosely(body: bytes) -> tuple[_Summary, int]:
     """The summary without the parts that do not decode, and how many those were."""
     try:
         loose = msgspec.json.decode(body, type=_LooseSummary)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNDECODABLE as error:
         raise CollectError(Cause.PAYLOAD, f"not a summary: {error}", "does a kubelet listen on that port?") from error
     dropped = 0
 
@@ -163,8 +178,10 @@ def _decode_loosely(body: bytes) -> tuple[_Summary, int]:
         nonlocal dropped
         try:
             return msgspec.json.decode(raw, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except _UNDECODABLE:
             dropped += 1
+            if dropped > _MOST_DROPPED:
+                raise CollectError(Cause.PAYLOAD, f"more than {_MOST_DROPPED} entries cannot be read", "see the kubelet's log") from None
             return None
 
     pods = []

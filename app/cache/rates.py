@@ -45,6 +45,11 @@ def complete(sample: Sample) -> bool:
     return sample.cpu is not None and sample.cpu > 0 and sample.memory is not None
 
 
+def _is_news(last: Step | None, new: Sample) -> bool:
+    """Whether a sample is whole and later than the last. Also a restart: what is older than the last sample is a leftover's."""
+    return complete(new) and (last is None or new.cpu_time > last.sample.cpu_time)
+
+
 def restarted(last: Sample, new: Sample) -> bool:
     """Whether `new` is of another instance than `last`: another start, or a start after the last sample was taken."""
     if new.started is None:
@@ -61,7 +66,7 @@ def resource_step(last: Step | None, new: Sample, _agent_started: int | None = N
     container's start is the origin if that was 10 to 60 s ago. A counter that went back without a restart gives no usage for this
     sample.
     """
-    if not complete(new):
+    if not _is_news(last, new):
         return last
     if last is None or restarted(last.sample, new):
         return Step(new, _from_origin(new))
@@ -78,7 +83,7 @@ def summary_step(last: Step | None, new: Sample, agent_started: int | None = Non
     counters of this source stand in. Counters of the two sources never form a pair: one is stamped in ms, the other in floored
     seconds.
     """
-    if not complete(new) or (last is not None and not restarted(last.sample, new) and new.cpu_time <= last.sample.cpu_time):
+    if not _is_news(last, new):
         return last
     if new.cpu_rate:
         return Step(new, _checked(new, new.cpu_rate, SUMMARY_WINDOW))
@@ -86,8 +91,10 @@ def summary_step(last: Step | None, new: Sample, agent_started: int | None = Non
         window = new.cpu_time - last.sample.cpu_time
         if window >= SUMMARY_PAIR_MIN:
             return Step(new, _from_pair(last.sample, new, window))
-    believed = new.cpu_rate == 0 and _older(new.started, new.cpu_time) and _older(agent_started, new.cpu_time)
-    return Step(new, _checked(new, 0, SUMMARY_WINDOW) if believed else None)
+    if new.cpu_rate == 0 and _older(new.started, new.cpu_time) and _older(agent_started, new.cpu_time):
+        return Step(new, _checked(new, 0, SUMMARY_WINDOW))
+    # Nothing can be made of it. Of the same instance the earlier sample stays, as the base of a pair that becomes long enough.
+    return last if last is not None and not restarted(last.sample, new) else Step(new, None)
 
 
 def _from_origin(new: Sample) -> Usage | None:

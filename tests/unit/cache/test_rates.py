@@ -70,6 +70,11 @@ RESOURCE = [
     pytest.param(
         [sample(0, 5, started=-100.4), sample(15, 8, started=-100)], Value(0.2, 15, 15), id="starts told with other precision are one start"
     ),
+    pytest.param(
+        [sample(0, 5, started=-100), sample(15, 8, started=-100), sample(9, 900, started=-5000)],
+        Value(0.2, 15, 15),
+        id="an older sample of another instance is a leftover's",
+    ),
     pytest.param([sample(0, 5), sample(15, 8, started=-100)], Value(0.2, 15, 15), id="a start that becomes known is no restart"),
     pytest.param([sample(0, 5), sample(15, 6, started=3)], Value(0.5, 15, 12), id="a start after the last sample is a restart"),
     pytest.param([sample(0, 20), sample(15, 10)], None, id="a counter that went back gives nothing for this sample"),
@@ -112,6 +117,10 @@ SUMMARY = [
     pytest.param([sample(0, 5), sample(15, 8)], None, Value(0.2, 15, 15), id="no rate: two counters of the summary stand in"),
     pytest.param([sample(0, 5), sample(9, 8)], OLD, None, id="times floored to seconds make a pair under 10 s too inexact"),
     pytest.param([sample(0, 5)], OLD, None, id="no rate and one counter: nothing"),
+    pytest.param([sample(0, 5), sample(5, 6), sample(10, 7)], OLD, Value(0.2, 10, 10), id="a too near sample does not become the base"),
+    pytest.param(
+        [sample(0, 5, rate=0.3), sample(5, 6)], OLD, Value(0.3, 0, 20), id="a sample of which nothing can be made changes nothing"
+    ),
     pytest.param(
         [sample(0, 5, rate=0.3, started=-600), sample(15, 1, started=2)], OLD, None, id="restart: absent until the new instance has a rate"
     ),

@@ -82,6 +82,10 @@ BAD = [
         'container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"} 1 99999999999999999999', 1, id="a stamp beyond time"
     ),
     pytest.param('container_start_time_seconds{container="c",namespace="ns",pod="p"} -62135596800', 1, id="a start before 1970"),
+    pytest.param('container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"} 1_0', 1, id="digits as only Python writes them"),
+    pytest.param('container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"} \u0661\u0662', 1, id="digits of other scripts"),
+    pytest.param(f'container_cpu_usage_seconds_total{{{"x" * 9000}="y"}} 1', 1, id="a label set of kilobytes"),
+    pytest.param('container_cpu_usage_seconds_total{a="' + '\\"' * 5000 + "} 1", 1, id="a value without an end"),
     pytest.param("container_cpu_usage_seconds 5", 0, id="a family of old kubelets"),
 ]
 

@@ -67,6 +67,15 @@ def test_a_body_in_the_form_of_kubelets() -> None:
         pytest.param({"memory": {"workingSetBytes": 1}}, "memory_time", 1_700_000_100 * 10**9, id="no time: when it was asked"),
         pytest.param({"startTime": None}, "started", None, id="no start"),
         pytest.param({"startTime": "0001-01-01T00:00:00Z"}, "started", None, id="Go's zero time is no start"),
+        pytest.param({"startTime": "2023-11-14T22:00:00"}, "started", None, id="a time without a zone is nobody's"),
+        pytest.param({"startTime": "0001-01-01T00:00:00"}, "started", None, id="and the first of them no crash"),
+        pytest.param({"startTime": "9999-12-31T23:59:59-14:00"}, "started", None, id="a time beyond int64 nanoseconds"),
+        pytest.param(
+            {"cpu": {"time": "9999-12-31T23:59:59-14:00", "usageCoreNanoSeconds": 1}},
+            "cpu_time",
+            1_700_000_100 * 10**9,
+            id="is no time of a stat",
+        ),
     ],
 )
 def test_optional_fields(changes: dict[str, Any], field: str, expected: int | None) -> None:
@@ -95,6 +104,34 @@ def test_a_bad_part_costs_that_part(bad: object) -> None:
 def test_a_bad_container_does_not_cost_its_pod() -> None:
     """Others of the pod are kept: whether that is enough for the pod is the cache's to say."""
     assert only(read(summary(pod(container(), container(name=7))))).name == "c"
+
+
+LIVE, LEFTOVER = container(), container(startTime="2023-11-14T20:00:00Z", cpu={"time": TIME, "usageCoreNanoSeconds": 1})
+
+
+@pytest.mark.parametrize("entries", [[LIVE, LEFTOVER], [LEFTOVER, LIVE]], ids=["leftover last", "leftover first"])
+def test_of_two_entries_of_one_container_the_later_start_counts(entries: list[Any]) -> None:
+    """In whatever order they stand."""
+    assert only(read(summary(pod(*entries)))).cpu == 123_000_000_000
+
+
+def test_two_entries_that_cannot_be_told_apart_are_neither() -> None:
+    """A guess is never served."""
+    batch = read(summary(pod(container(startTime=None), container(startTime=None))))
+
+    assert batch.pods["ns", "p"].containers == ()
+
+
+def test_deep_nesting_is_a_bad_body() -> None:
+    """What nests deeper than the decoder goes costs the scrape, not the process."""
+    with pytest.raises(CollectError):
+        parse(b'{"pods":' + b"[" * 100_000 + b"]" * 100_000 + b"}", received=RECEIVED)
+
+
+def test_a_body_of_bad_parts_is_given_up() -> None:
+    """Megabytes of nonsense are not read to the end."""
+    with pytest.raises(CollectError, match="more than 1000 entries"):
+        parse(b'{"node":{},"pods":[' + b",".join([b"1"] * 5000) + b"]}", received=RECEIVED)
 
 
 def test_a_bad_node_block_does_not_cost_the_pods() -> None:

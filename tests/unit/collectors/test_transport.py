@@ -57,7 +57,10 @@ FAILURES = [
     pytest.param(lambda _: httpx.Response(401), Cause.UNAUTHORIZED, "401", id="401"),
     pytest.param(lambda _: httpx.Response(403), Cause.FORBIDDEN, "403", id="403"),
     pytest.param(lambda _: httpx.Response(404), Cause.NOT_FOUND, "404", id="404"),
-    pytest.param(lambda _: httpx.Response(500), Cause.STATUS, "500", id="500"),
+    pytest.param(lambda _: httpx.Response(500), Cause.STATUS, "500 Internal Server Error", id="500"),
+    pytest.param(
+        lambda _: httpx.Response(599, extensions={"reason_phrase": b"\x1b[31m\xff"}), Cause.STATUS, "599$", id="hostile words of a status"
+    ),
     pytest.param(
         lambda _: httpx.Response(302, headers={"location": "https://evil.example/"}), Cause.STATUS, "302", id="a redirect is not followed"
     ),
