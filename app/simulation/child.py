@@ -1,4 +1,7 @@
-"""kubeglance as a child process of the demo: started with `serve`, its log in a file, ended whatever happens."""
+"""kubeglance as a child process of the demo: started with `serve`, its log in a file, ended with us.
+
+We end it in order; where we cannot (SIGKILL), it notices our end by its standard input: app/simulation/leash.py.
+"""
 
 import asyncio
 import contextlib
@@ -45,7 +48,10 @@ class Child:
 
 @contextlib.asynccontextmanager
 async def kubeglance(arguments: Sequence[str], log: Path) -> AsyncIterator[Child]:
-    """`kubeglance serve` with these arguments, in this very Python; ended by SIGTERM, and by SIGKILL if that does not help."""
+    """`kubeglance serve` with these arguments, in this very Python; ended by SIGTERM, and by SIGKILL if that does not help.
+
+    The folder of `log` must be temporary: if we die without a chance to end, the child removes it.
+    """
     # KUBEGLANCE_* of the user's shell would change the demo's settings.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KUBEGLANCE_")}
     # -P and the path: it must be this very kubeglance, also where the current folder has a package named app.
@@ -56,10 +62,11 @@ async def kubeglance(arguments: Sequence[str], log: Path) -> AsyncIterator[Child
                 sys.executable,
                 "-P",
                 "-m",
-                "app",
+                "app.simulation.leash",
+                str(log.parent.resolve()),
                 "serve",
                 *arguments,
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=asyncio.subprocess.PIPE,
                 stdout=out,
                 stderr=out,
                 env=environment,

@@ -79,7 +79,7 @@ async def _until_signalled(options: Options) -> int:
         if task is not None and len(received) == 1:
             task.cancel()
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         asyncio.get_running_loop().add_signal_handler(number, end, number)
     try:
         return await demo.run()
