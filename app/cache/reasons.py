@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from app.cache.samples import NODE, Series, Track
-from app.cache.usage import is_same_instance
+from app.cache.samples import NODE, Series, Track, is_same_instance
 from app.kube.records import ContainerRecord, PodRecord
 from app.wire.timestamps import format_time
 
@@ -53,9 +52,9 @@ def pod_reason(pod: PodRecord, known: Knowledge | None, ended: int | None) -> st
     if failing:
         return failing + _expired(ended)
     for container in running:
-        reason = _container_reason(pod, container, known)
+        reason = _container_reason(pod, container, known, ended)
         if reason:
-            return reason + _expired(ended)
+            return reason
     return "its containers are not known by one source alone yet"
 
 
@@ -71,7 +70,7 @@ def _failing(known: Knowledge, subject: str) -> str:
     return f"{subject} cannot be scraped since {format_time(since)} ({causes})"
 
 
-def _container_reason(pod: PodRecord, container: ContainerRecord, known: Knowledge) -> str:
+def _container_reason(pod: PodRecord, container: ContainerRecord, known: Knowledge, ended: int | None) -> str:
     """What keeps a running container from a usage; "" if some source has one."""
     tracks = [track for series in known.series if (track := series.track(pod.key, container.name)) is not None]
     current = [track for track in tracks if is_same_instance(container, track.step.sample.started)]
@@ -79,7 +78,8 @@ def _container_reason(pod: PodRecord, container: ContainerRecord, known: Knowled
         return ""
     if tracks and not current:
         return f"container {container.name} restarted and has no sample since"
-    return _of_tracks(current, f"the kubelet of node {known.node} reports no new CPU and memory of container {container.name}")
+    nothing = f"the kubelet of node {known.node} reports no new CPU and memory of container {container.name}"
+    return _of_tracks(current, nothing) + _expired(ended)
 
 
 def _of_tracks(tracks: Sequence[Track], nothing: str) -> str:

@@ -6,17 +6,20 @@ The time to live of a sample counts, on the monotonic clock, from when its own t
 
 import math
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from cachetools import TLRUCache
 from msgspec import Struct
 
 from app.cache.rates import Step
-from app.kube.records import Key, PodRecord
+from app.kube.records import ContainerRecord, Key, PodRecord
 from collectors._base import Batch, Sample
 
 NODE: Key = ("", "")
 """The key under which a node's own series stands beside those of its pods."""
 MIN_TTL = 60.0
+INSTANCE_SLACK = 2 * 10**9
+"""Kubelet and pod status tell a container's start with different precision: up to this much apart (ns) it is the same one."""
 
 StepFunction = Callable[[Step | None, Sample, int | None], Step | None]
 """(last step, new sample, when the agent started) -> the step after it; see app/cache/rates.py."""
@@ -60,63 +63,70 @@ class Series(Struct):
         return tracks.get(name) if tracks is not None else None
 
 
+class Taken(NamedTuple):
+    """What a batch did: the keys (of pods, or NODE) of which some series stepped, and those whose kubelet's clock was set back."""
+
+    stepped: set[Key]
+    set_back: set[Key]
+
+
 class Samples:
-    """The one wrapper around the TTL cache. Its owner calls `expire` before anything else; nobody else touches the cache."""
+    """The one wrapper around the TTL cache. Its owner calls `expire` before anything else; nobody else touches the cache.
+
+    An entry is all series of one (node, source), and ends when the first of them does; those that are left go in again.
+    """
 
     def __init__(self, timer: Callable[[], float]) -> None:
         """`timer` gives monotonic seconds."""
         self._timer = timer
         self._now = timer()
-        self._cache: TLRUCache[tuple[str, str], Series] = TLRUCache(maxsize=math.inf, ttu=_ends, timer=lambda: self._now)
+        self._cache: TLRUCache[tuple[str, str], Series] = TLRUCache(maxsize=math.inf, ttu=_earliest_end, timer=lambda: self._now)
         self._dead: dict[tuple[str, str], Series] = {}
 
-    def expire(self) -> set[str]:
-        """Drop every (node, source) that outlived its time; the nodes that lost something.
+    def expire(self) -> dict[str, set[Key]]:
+        """End every series that outlived its time; by node the keys that lost one.
 
         The cache's time moves here and nowhere else: so nothing expires unseen on a read or an assignment.
         """
         self._now = self._timer()
-        expired = self._cache.expire()
-        for key, series in expired:
-            for tracks in series.tracks.values():
-                for track in tracks.values():
-                    _kill(track)
-            self._dead[key] = series
-        return {node for (node, _), _ in expired}
+        lost: dict[str, set[Key]] = {}
+        for (node, source), series in self._cache.expire():
+            lost.setdefault(node, set()).update(_end(series, self._now))
+            if _earliest_end((node, source), series, self._now) < math.inf:
+                self._cache[node, source] = series
+            else:
+                self._dead[node, source] = series
+        return lost
 
     def series(self, node: str, source: str) -> Series | None:
         """What is known of one (node, source), dead series among it; None if it was never heard of."""
         return self._cache.get((node, source)) or self._dead.get((node, source))
 
-    def take(self, node: str, source: Source, batch: Batch, pod: Callable[[Key], PodRecord | None]) -> set[Key]:
-        """Put a batch in. Returns the keys (of pods, or NODE) of which some series stepped or died.
+    def take(self, node: str, source: Source, batch: Batch, pod: Callable[[Key], PodRecord | None]) -> Taken:
+        """Put a batch in.
 
-        `pod(key)` gives the pod if it runs on this node. Samples of other pods, of another instance of the pod, and of containers that
-        its spec does not name are dropped: kubelet text is hostile.
+        `pod(key)` gives the pod if it runs on this node. Samples of other pods, of another instance of the pod or the container, and of
+        containers that its spec does not name are dropped: kubelet text is hostile.
         """
-        now = self._now
         series = self.series(node, source.name) or Series(source=source, tracks={})
-        changed = _sweep(series, now)
-        stepped = set()
-        if batch.node is not None and _advance(series, NODE, (batch.node,), batch.agent_started, now=now):
-            stepped.add(NODE)
+        taken = Taken(set(), set())
+        if batch.node is not None:
+            _advance(series, NODE, (batch.node,), batch.agent_started, now=self._now, taken=taken)
         for key, samples in batch.pods.items():
             record = pod(key)
             if record is None or (samples.uid and samples.uid != record.kubelet_uid):
                 continue
-            names = {container.name for container in record.containers}
-            own = [sample for sample in samples.containers if sample.name in names]
-            if _advance(series, key, own, batch.agent_started, now=now):
-                stepped.add(key)
-        if stepped:
+            containers = {container.name: container for container in record.containers}
+            own = [
+                sample
+                for sample in samples.containers
+                if (container := containers.get(sample.name)) is not None and is_same_instance(container, sample.started)
+            ]
+            _advance(series, key, own, batch.agent_started, now=self._now, taken=taken)
+        if taken.stepped:
             self._cache[node, source.name] = series
             self._dead.pop((node, source.name), None)
-        return changed | stepped
-
-    def sweep(self, node: str, source: Source) -> set[Key]:
-        """Drop the series of one (node, source) that outlived their time though others advance; the keys that lost one."""
-        series = self.series(node, source.name)
-        return _sweep(series, self._now) if series is not None else set()
+        return taken
 
     def settled(self, node: str, source: Source) -> bool:
         """Whether every series of one (node, source) stepped at least once since it is known: a rate can be made of each."""
@@ -137,45 +147,48 @@ class Samples:
                 series.tracks.pop(key, None)
 
 
-def _ends(_key: tuple[str, str], series: Series, now: float) -> float:
-    return now + series.source.ttl
+def is_same_instance(container: ContainerRecord, started: int | None) -> bool:
+    """Whether a sample is of the instance that runs. One that started earlier is a leftover; one that started later is news that the pod's
+    status has yet to tell."""
+    return started is None or container.started_ns is None or started >= container.started_ns - INSTANCE_SLACK
 
 
-def _advance(series: Series, key: Key, samples: Iterable[Sample], agent_started: int | None, *, now: float) -> bool:
-    """Step the series of one pod or node; whether any stepped."""
+def _earliest_end(_key: tuple[str, str], series: Series, _now: float) -> float:
+    """When the first of the series that live ends; never, if none does."""
+    advanced = min((track.advanced for tracks in series.tracks.values() for track in tracks.values() if not track.dead), default=math.inf)
+    return advanced + series.source.ttl
+
+
+def _end(series: Series, now: float) -> set[Key]:
+    """End what outlived its time; the keys that lost a series."""
+    lost = set()
+    for key, tracks in series.tracks.items():
+        for track in tracks.values():
+            if not track.dead and now >= track.advanced + series.source.ttl:
+                track.step = Step(track.step.sample, None)
+                track.dead = True
+                lost.add(key)
+    return lost
+
+
+def _advance(series: Series, key: Key, samples: Iterable[Sample], agent_started: int | None, *, now: float, taken: Taken) -> None:
+    """Step the series of one pod or node."""
     tracks = series.tracks.get(key) or {}
-    stepped = False
     for sample in samples:
         track = tracks.get(sample.name)
-        if track is not None and track.dead:
-            if (sample.cpu_time, sample.cpu) == (track.step.sample.cpu_time, track.step.sample.cpu):
-                continue
-            track = None
-        last = track.step if track is not None else None
+        dead = track.step.sample if track is not None and track.dead else None
+        if dead is not None and (sample.cpu_time, sample.cpu) == (dead.cpu_time, dead.cpu):
+            continue
+        last = track.step if track is not None and dead is None else None
         step = series.source.step(last, sample, agent_started)
         if step is None or step is last:
             continue
-        stepped = True
-        if track is None:
+        if track is None or dead is not None:
             tracks[sample.name] = Track(step=step, advanced=now)
         else:
             track.step, track.advanced, track.moved = step, now, True
-    if stepped:
+        taken.stepped.add(key)
+        if dead is not None and sample.cpu_time < dead.cpu_time:
+            taken.set_back.add(key)
+    if key in taken.stepped:
         series.tracks[key] = tracks
-    return stepped
-
-
-def _sweep(series: Series, now: float) -> set[Key]:
-    """Kill what outlived its time; the keys that lost a series."""
-    changed = set()
-    for key, tracks in series.tracks.items():
-        for track in tracks.values():
-            if not track.dead and now - track.advanced >= series.source.ttl:
-                _kill(track)
-                changed.add(key)
-    return changed
-
-
-def _kill(track: Track) -> None:
-    track.step = Step(track.step.sample, None)
-    track.dead = True

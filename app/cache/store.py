@@ -5,8 +5,11 @@ What joins a sample with a pod is evaluated again when *either* changes, so ther
 
 from collections.abc import Iterable, Sequence
 
+import structlog
+
 from app.cache.cluster import NodeChange, Nodes, PodChange, Pods
-from app.cache.projection import Projection, Subject, publish
+from app.cache.collection import Item
+from app.cache.projection import Projected, Projection, Subject, publish
 from app.cache.reasons import Knowledge, Trouble, node_reason, pod_reason
 from app.cache.samples import NODE, Samples, Series, Source
 from app.cache.usage import NodeUsage, NodeView, PodUsage, PodView, node_usage, pod_usage
@@ -14,6 +17,8 @@ from app.cache.versions import Versions
 from app.clock import Clock
 from app.kube.records import Key, NodeRecord, PodRecord
 from collectors._base import Batch, CollectError
+
+_log = structlog.get_logger(__name__)
 
 
 class Store:
@@ -43,8 +48,8 @@ class Store:
         self._containers = 0
         self._troubles: dict[str, dict[str, Trouble]] = {}
         """By node and source: which fail now."""
-        self._ended: dict[Key, int] = {}
-        """The time of the last usage of what lost it by age: pods by key, nodes under ("", name)."""
+        self._last: dict[Key, int] = {}
+        """The time of the last usage of what has none now: pods by key, nodes under ("", name). No older one is served after it."""
         nodes.listeners.append(self._nodes_changed)
         pods.listeners.append(self._pods_changed)
 
@@ -55,8 +60,10 @@ class Store:
             return True
         self._troubles.get(node, {}).pop(source, None)
         on_node = self._pods.on_node(node)
-        changed = self._samples.take(node, self._sources[source], batch, on_node.get)
-        self._refresh(node, changed)
+        taken = self._samples.take(node, self._sources[source], batch, on_node.get)
+        for key in taken.set_back:
+            self._last.pop(("", node) if key == NODE else key, None)
+        self._refresh(node, taken.stepped)
         return self._samples.settled(node, self._sources[source])
 
     def failed(self, node: str, source: str, error: CollectError) -> None:
@@ -67,17 +74,16 @@ class Store:
         troubles = self._troubles.setdefault(node, {})
         since = troubles[source].since if source in troubles else int(self._clock.wall() * 1e9)
         troubles[source] = Trouble(error.cause, since)
-        self._refresh(node, self._samples.sweep(node, self._sources[source]))
 
     def why(self, subject: Subject, key: Key) -> str | None:
         """Why there is no value for a node or pod, as a sentence; None if the cluster has no such thing."""
         if subject is Subject.NODE:
-            return node_reason(self._knowledge(key[1]), self._ended.get(key)) if self._nodes.get(key) is not None else None
+            return node_reason(self._knowledge(key[1]), self._last.get(key)) if self._nodes.get(key) is not None else None
         pod = self._pods.get(key)
         if pod is None:
             return None
         known = self._knowledge(pod.node) if self._nodes.get(("", pod.node)) is not None else None
-        return pod_reason(pod, known, self._ended.get(key))
+        return pod_reason(pod, known, self._last.get(key))
 
     def _knowledge(self, node: str) -> Knowledge:
         return Knowledge(node, tuple(self._sources), self._series(node), self._troubles.get(node, {}))
@@ -87,9 +93,9 @@ class Store:
         return len(self._node_usage), self._containers
 
     def expire(self) -> None:
-        """Publish the end of everything that outlived its time, as one version step."""
-        for node in self._samples.expire():
-            self._refresh(node, {NODE, *self._pods.on_node(node)})
+        """Publish the end of everything that outlived its time, one version step a node."""
+        for node, lost in self._samples.expire().items():
+            self._refresh(node, lost)
 
     def _refresh(self, node: str, changed: set[Key]) -> None:
         """Work the usage of `changed` (pods of `node`, or NODE) out again, and publish."""
@@ -101,10 +107,7 @@ class Store:
         on_node = self._pods.on_node(node)
         records = [record for key in changed if (record := on_node.get(key)) is not None]
         for record in records:
-            served = self._pod_usage.get(record.key)
             self._refresh_pod(record, series)
-            if served is not None and record.key not in self._pod_usage:
-                self._ended[record.key] = served.time
         version = self._versions.next()
         if NODE in changed:
             self._project(Subject.NODE, [("", node)], version)
@@ -114,21 +117,27 @@ class Store:
         return [series for source in self._sources if (series := self._samples.series(node, source)) is not None]
 
     def _refresh_node(self, node: str, series: Iterable[Series]) -> None:
-        served = self._node_usage.get(node)
-        usage = node_usage(series, not_before=served.time if served is not None else 0)
+        before = self._node_usage.pop(node, None)
+        usage = node_usage(series, not_before=self._floor(("", node), before))
         if usage is not None:
             self._node_usage[node] = usage
-            self._ended.pop(("", node), None)
-        elif served is not None:
-            del self._node_usage[node]
-            self._ended["", node] = served.time
+            self._last.pop(("", node), None)
+        elif before is not None:
+            self._last["", node] = before.time
 
     def _refresh_pod(self, record: PodRecord, series: Iterable[Series]) -> None:
-        served = self._pod_usage.get(record.key)
-        usage = pod_usage(record, series, not_before=served.time if served is not None else 0)
-        self._keep(record.key, usage)
+        key = record.key
+        before = self._pod_usage.get(key)
+        usage = pod_usage(record, series, not_before=self._floor(key, before))
+        self._keep(key, usage)
         if usage is not None:
-            self._ended.pop(record.key, None)
+            self._last.pop(key, None)
+        elif before is not None:
+            self._last[key] = before.time
+
+    def _floor(self, key: Key, served: NodeUsage | PodUsage | None) -> int:
+        """The time before which nothing is served, so that no served timestamp goes back."""
+        return served.time if served is not None else self._last.get(key, 0)
 
     def _keep(self, key: Key, usage: PodUsage | None) -> None:
         """Make `usage` the pod's, None for no usage, and count its containers."""
@@ -144,7 +153,7 @@ class Store:
             if old is not None and (new is None or new.uid != old.uid):
                 self._samples.forget_node(old.name, self._sources.values())
                 self._node_usage.pop(old.name, None)
-                self._ended.pop(old.key, None)
+                self._last.pop(old.key, None)
                 self._troubles.pop(old.name, None)
                 for key in self._pods.on_node(old.name):
                     self._keep(key, None)
@@ -159,7 +168,7 @@ class Store:
             if old is not None and (new is None or new.uid != old.uid or new.node != old.node):
                 self._samples.forget_pod(old.node, old.key, self._sources.values())
                 self._keep(old.key, None)
-                self._ended.pop(old.key, None)
+                self._last.pop(old.key, None)
             if new is not None and new.node:
                 self._refresh_pod(new, self._series(new.node))
         self._project(Subject.POD, [_key(old, new) for old, new in changes], self._versions.next())
@@ -173,12 +182,15 @@ class Store:
             items, gone = [], []
             for key, view in views:
                 old = collection.get(key)
-                projected = project(view) if view is not None else None
-                if projected is None:
-                    if old is not None:
-                        gone.append(key)
-                elif old is None or old.value != projected.value or old.labels != projected.labels:
-                    items.append(publish(key, projected, version))
+                try:
+                    item = _made(key, project(view) if view is not None else None, old, version)
+                except Exception:  # noqa: BLE001 - an odd value costs this object only: the caller is a task that the process lives by
+                    _log.exception("an object cannot be made and is left out; please report it", kind=about.value, key=key)
+                    item = None
+                if item is None and old is not None:
+                    gone.append(key)
+                elif item is not None and item is not old:
+                    items.append(item)
             if items or gone:
                 collection.replace(items, gone, version)
 
@@ -188,6 +200,15 @@ class Store:
             return NodeView(record=node, usage=self._node_usage.get(key[1])) if node is not None else None
         pod = self._pods.get(key)
         return PodView(record=pod, usage=self._pod_usage.get(key)) if pod is not None else None
+
+
+def _made(key: Key, projected: Projected | None, old: Item | None, version: int) -> Item | None:
+    """The item to publish: `old` itself where nothing changed, None for nothing."""
+    if projected is None:
+        return None
+    if old is not None and old.value == projected.value and old.labels == projected.labels:
+        return old
+    return publish(key, projected, version)
 
 
 def _key(old: NodeRecord | PodRecord | None, new: NodeRecord | PodRecord | None) -> Key:

@@ -9,11 +9,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from app.cache.rates import Usage
-from app.cache.samples import NODE, Series
+from app.cache.samples import NODE, Series, is_same_instance
 from app.kube.records import ContainerRecord, NodeRecord, PodRecord
-
-INSTANCE_SLACK = 2 * 10**9
-"""Kubelet and pod status tell a container's start with different precision: up to this much apart (ns) it is the same one."""
 
 
 class ContainerUsage(Struct, frozen=True, gc=False):
@@ -99,9 +96,3 @@ def _of_containers(pod: PodRecord, running: list[ContainerRecord], series: Serie
             return None
         usages.append(track.step.usage)
     return usages
-
-
-def is_same_instance(container: ContainerRecord, started: int | None) -> bool:
-    """Whether a sample is of the instance that runs. One that started earlier is a leftover; one that started later is news that the pod's
-    status has yet to tell."""
-    return started is None or container.started_ns is None or started >= container.started_ns - INSTANCE_SLACK

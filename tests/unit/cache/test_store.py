@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from app import kinds
 from app.cache import rates
@@ -328,3 +329,65 @@ def test_a_kubelet_that_comes_back_begins_anew(world: World) -> None:
 
     assert (first, world.cpu) == ([], ["250m"])
     assert world.objects("PodMetrics")[0]["window"] == "15s"
+
+
+def test_a_served_time_does_not_go_back_over_a_gap(world: World) -> None:
+    """The preferred source ends, and later some event makes the pod evaluated again: the older values of the other do not come up."""
+    world.store.publish("n1", SUMMARY, batch(12, rate=0.3))
+    world.store.publish("n1", RESOURCE, batch(0))
+    world.store.publish("n1", RESOURCE, batch(15))
+    world.clock.advance(60)
+    world.store.expire()
+    world.pods.apply([_with(pod(), (*pod().containers, ContainerRecord("idle", False)))], [])
+    absent = world.cpu
+    world.store.publish("n1", SUMMARY, batch(16, rate=0.4))
+
+    assert (absent, world.cpu) == ([], ["400m"])
+
+
+def test_a_kubelet_clock_that_was_set_back_is_followed(world: World) -> None:
+    """Once the old times have outlived theirs, the new ones count, although they are earlier."""
+    world.store.publish("n1", SUMMARY, batch(3600, rate=0.3))
+    world.clock.advance(120)
+    world.store.publish("n1", SUMMARY, batch(120, rate=0.4))
+
+    assert world.cpu == ["400m"]
+
+
+def test_a_series_ends_at_its_own_time(world: World) -> None:
+    """Not a scrape later: also while others of its node advance."""
+    world.pods.apply([pod("q")], [])
+    for at in (0, 15):
+        world.store.publish("n1", RESOURCE, batch(at, pods=("p", "q")))
+    for at in range(30, 75, 15):
+        world.clock.advance(15)
+        world.store.publish("n1", RESOURCE, batch(at, pods=("q",)))
+    world.clock.advance(14)
+    world.store.expire()
+    before = len(world.cpu)
+    world.clock.advance(1)
+    world.store.expire()
+
+    assert (before, len(world.cpu)) == (2, 1)
+
+
+def test_a_leftover_does_not_displace_the_living(world: World) -> None:
+    """A body that tells only of an instance that started earlier than the running one changes nothing."""
+    world.pods.apply([pod(started=-100)], [])
+    for at in (0, 15):
+        world.store.publish("n1", RESOURCE, batch(at, started=-100))
+    world.store.publish("n1", RESOURCE, batch(30, started=-5000))
+
+    assert world.cpu == ["250m"]
+
+
+def test_an_object_that_cannot_be_made_costs_itself(world: World) -> None:
+    """A value beyond the calendar takes neither the other objects of its node nor the process along."""
+    world.pods.apply([pod("q")], [])
+    odd = PodSamples("", (Sample("c", 1, 10**30, 1, 10**30, None, 10**8),))
+    good = batch(0, rate=0.3, pods=("q",))
+    with capture_logs() as logs:
+        world.store.publish("n1", SUMMARY, Batch(node=None, pods={("ns", "p"): odd, **good.pods}))
+
+    assert world.cpu == ["300m"]
+    assert [log["key"] for log in logs] == [("ns", "p")]
