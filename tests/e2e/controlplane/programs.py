@@ -24,7 +24,7 @@ METRICS_SERVER = "v0.9.0"
 
 @dataclass(frozen=True)
 class Program:
-    """One program: `module` is a folder under programs/ whose go.mod pins the version, `package` what is built in it.
+    """One program: `module` is a folder under programs/ whose go.mod pins the version, `package` what is built in it ("." is our own).
 
     `variables` are set in the program while it is linked: kubectl refuses to talk to a server that does not know its version.
     """
@@ -42,8 +42,11 @@ class Program:
     @property
     def stamp(self) -> str:
         """What a build of this program depends on. Equal stamps, equal programs."""
-        pins = (MODULES / self.module / "go.mod").read_bytes()
-        return hashlib.sha256(b"\n".join([self.package.encode(), self.flags.encode(), pins])).hexdigest()
+        folder = MODULES / self.module
+        # tools.go is no source: it only makes `go mod tidy` keep what is built.
+        sources = [file.read_bytes() for file in sorted(folder.glob("*.go")) if file.name != "tools.go"]
+        pins = (folder / "go.mod").read_bytes()
+        return hashlib.sha256(b"\n".join([self.package.encode(), self.flags.encode(), pins, *sources])).hexdigest()
 
 
 _major, _minor = KUBERNETES.removeprefix("v").split(".")[:2]
@@ -57,7 +60,9 @@ PROGRAMS = (
     Program("kube-apiserver", "kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver", _VERSION),
     Program("kube-controller-manager", "kubernetes", "k8s.io/kubernetes/cmd/kube-controller-manager", _VERSION),
     Program("kubectl", "kubernetes", "k8s.io/kubernetes/cmd/kubectl", _VERSION),
+    Program("kubelet", "kubernetes", "k8s.io/kubernetes/cmd/kubelet", _VERSION),
     Program("metrics-server", "metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server"),
+    Program("workload", "workload", "."),
 )
 
 HOW_TO_GET_THEM = "run `make controlplane` (needs Go, about 10 minutes once), or let KUBEBUILDER_ASSETS name a folder that has them"

@@ -1,0 +1,3 @@
+module kubeglance.test/programs/workload
+
+go 1.24
