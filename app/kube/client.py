@@ -3,6 +3,7 @@
 Foreign exceptions end here: callers see KubeError, or KubeUnavailable where another try may help.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ import msgspec
 from app.errors import KubeError, KubeUnavailable
 from app.kube.config import Connection
 from app.kube.credentials import HeaderAuth
+from app.kube.deep_json import UNDECODABLE, decode
 from app.kube.lines import LineSplitter, LineTooLong
 from app.kube.transport import no_cookies, pooled_transport
 
@@ -107,16 +109,17 @@ class KubeClient:
         headers = {"Content-Type": "application/json"} if content is not None else None
         with _translated(what, self.server):
             request = self._client.build_request(method, path, params=params, content=content, headers=headers, extensions=self._extensions)
-            response = await self._client.send(request)
-            await _check(response, what)
-            return response.content
+            async with asyncio.timeout(_REQUEST_S):
+                response = await self._client.send(request)
+                await _check(response, what)
+                return response.content
 
 
 def status_error(what: str, code: int, body: bytes) -> KubeError:
     """The error for an answer with `code` and a Status, or any other text, as its body."""
     try:
-        status = msgspec.json.decode(body, type=_Status)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        status = decode(body, _Status)
+    except UNDECODABLE:
         status = _Status()
     if status.kind != "Status" or not status.message:
         text = body[:_BODY_IN_MESSAGE].decode("utf-8", "replace").strip()
@@ -129,7 +132,7 @@ def status_error(what: str, code: int, body: bytes) -> KubeError:
 def _translated(what: str, server: str) -> Iterator[None]:
     try:
         yield
-    except (httpx.ReadTimeout, httpx.WriteTimeout, httpx.PoolTimeout) as exc:
+    except (TimeoutError, httpx.ReadTimeout, httpx.WriteTimeout, httpx.PoolTimeout) as exc:
         raise KubeUnavailable(f"{what}: {server} did not answer in time ({_root(exc)})") from exc
     except (httpx.TransportError, httpx.StreamError, aiohttp.ClientError) as exc:
         raise KubeUnavailable(f"{what}: cannot talk to {server}: {_root(exc)}") from exc
@@ -145,8 +148,8 @@ async def _check(response: httpx.Response, what: str) -> None:
 
 def _decode(body: bytes, what: str) -> Any:
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
+        return decode(body)
+    except UNDECODABLE as exc:
         raise KubeError(f"{what}: kube-apiserver's answer is not JSON: {exc}") from exc
 
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from app.errors import KubeError
+from app.kube.deep_json import UNDECODABLE, shallow
 from app.kube.records import ContainerRecord, Key, Labels, NodeRecord, PodRecord, Resources
 from app.wire.quantity import parse_bytes, parse_cpu
 
@@ -159,8 +160,11 @@ class Decoder(Generic[T]):
 
     def __call__(self, body: bytes | msgspec.Raw) -> T:
         try:
-            return self._decoder.decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
+            try:
+                return self._decoder.decode(body)
+            except RecursionError:
+                return self._decoder.decode(shallow(bytes(body)))
+        except UNDECODABLE as exc:
             raise KubeError(f"cannot read it: {exc}") from exc
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from random import SystemRandom
 from typing import Generic, Protocol, TypeVar
 
-import msgspec
 import structlog
 from msgspec import Raw, Struct, field
 
 from app.clock import Clock
 from app.errors import KubeError, KubeUnavailable
 from app.kube.client import KubeClient, status_error
+from app.kube.deep_json import UNDECODABLE, decode
 from app.kube.records import Key
 from app.kube.watched import Watched
 
@@ -175,8 +175,8 @@ class Reflector(Generic[R]):
                 params["continue"] = token
             body = await self._client.get(self._watched.path, params)
             try:
-                page = msgspec.json.decode(body, type=_Page)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
+                page = decode(body, _Page)
+            except UNDECODABLE as exc:
                 raise KubeError(f"list {self.name}: kube-apiserver's answer is no list: {exc}") from exc
             await self._apply_page(page.items or [], seen)
             token = page.metadata.continue_
@@ -250,8 +250,8 @@ class Reflector(Generic[R]):
 
     def _take(self, line: bytes, latest: dict[Key, R | None]) -> None:
         try:
-            event = msgspec.json.decode(line, type=_Event)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
+            event = decode(line, _Event)
+        except UNDECODABLE as exc:
             raise KubeError(f"watch {self.name}: kube-apiserver sent something that is no event: {exc}") from exc
         if event.type == "ERROR":
             raise self._stream_error(event.object)
@@ -268,8 +268,8 @@ class Reflector(Generic[R]):
 
     def _stream_error(self, body: Raw) -> KubeError:
         try:
-            code = msgspec.json.decode(body, type=_Code).code
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+            code = decode(body, _Code).code
+        except UNDECODABLE:
             code = 0
         return status_error(f"watch {self.name}", code, bytes(body))
 
@@ -288,6 +288,6 @@ class Reflector(Generic[R]):
     @staticmethod
     def _meta(raw: Raw) -> _Metadata | None:
         try:
-            return msgspec.json.decode(raw, type=_Meta).metadata
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return decode(raw, _Meta).metadata
+        except UNDECODABLE:
             return None
