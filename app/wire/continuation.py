@@ -50,7 +50,7 @@ def decode_continue(token: str) -> Continuation:
         raise _invalid("continue key is not valid") from exc
     if decoded.v != _API_VERSION:
         raise _invalid("continue key is not valid: server does not recognize this encoded version")
-    if decoded.rv <= 0:
+    if not 0 < decoded.rv < 2**63:
         raise _invalid("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
     if not decoded.start:
         raise _invalid("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)")

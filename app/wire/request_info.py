@@ -25,7 +25,10 @@ class RequestInfo(Struct, frozen=True):
 
 
 def split_request(method: str, path: str) -> RequestInfo:
-    """The meaning of `method` on the (percent-decoded) `path`. Never raises."""
+    """The meaning of `method` on the (percent-decoded) `path`. Never raises.
+
+    An empty namespace names none: `namespaces//pods` is no list of all pods, but a subresource of namespaces, which nobody serves.
+    """
     parts = path.strip("/").split("/")
     if parts[0] != "apis" or len(parts) < 4:
         return RequestInfo(method.lower(), path)
@@ -40,7 +43,7 @@ def split_request(method: str, path: str) -> RequestInfo:
     else:
         verb = _VERBS.get(method, "")
     namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 1:
+    if rest[0] == "namespaces" and len(rest) > 1 and rest[1]:
         namespace = rest[1]
         if len(rest) > 2 and rest[2] not in {"status", "finalize"}:
             rest = rest[2:]

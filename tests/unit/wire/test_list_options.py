@@ -126,6 +126,8 @@ def test_continue_of_a_cluster_scoped_kind() -> None:
         "eyJ2IjoidjIifQ",
         "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0",
         "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MX0",
+        pytest.param(encode_continue(2**63, ("ns", "x"), None), id="no int64"),
+        pytest.param(encode_continue(2**64 - 1, ("ns", "x"), None), id="no int64 by far"),
     ],
 )
 def test_bad_continue(token: str) -> None:

@@ -25,6 +25,8 @@ def _info(verb: str, resource: str, namespace: str = "", name: str = "", subreso
         ("GET", "/apis/g/v/namespaces", _info("list", "namespaces")),
         ("GET", "/apis/g/v/namespaces/ns", _info("get", "namespaces", "ns", "ns")),
         ("GET", "/apis/g/v/namespaces/ns/status", _info("get", "namespaces", "ns", "ns", "status")),
+        ("GET", "/apis/g/v/namespaces//pods", _info("list", "namespaces", subresource="pods")),
+        ("GET", "/apis/g/v/namespaces//pods/p", RequestInfo("list", "", "g", "v", "namespaces", "pods", deeper=True)),
         ("GET", "/apis/g/v/watch/pods", _info("watch", "pods", by_path=True)),
         ("GET", "/apis/g/v/watch/namespaces/ns/pods/p", _info("watch", "pods", "ns", "p", by_path=True)),
         ("POST", "/apis/g/v/namespaces/ns/pods", _info("create", "pods", "ns")),
