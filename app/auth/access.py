@@ -12,7 +12,7 @@ import structlog
 from cachetools import TTLCache
 from msgspec import Struct
 
-from app.auth.identity import MASTERS, Attributes, User
+from app.auth.identity import MASTERS, Attributes, Narrowed, User
 from app.auth.reviews import CACHE_SIZE, REVIEW_TTL, ReviewClient, Sleep, review
 from app.auth.single_flight import SingleFlight
 from app.clock import Clock
@@ -44,7 +44,8 @@ class AccessReviewer:
     """Authorisation with a memory of 10 s.
 
     The first question leaves out name and selectors: under RBAC a yes to it covers every name, and one verdict then serves all names.
-    On a no the whole question is asked, for a Role may name resourceNames; that verdict is kept under the whole question.
+    On a no the whole question is asked, for a Role may name resourceNames; that verdict is kept under the whole question. Only then
+    are selectors read at all.
     """
 
     def __init__(self, client: ReviewClient, clock: Clock, *, sleep: Sleep = asyncio.sleep) -> None:
@@ -53,12 +54,17 @@ class AccessReviewer:
         self._verdicts: TTLCache[Hashable, Verdict] = TTLCache(CACHE_SIZE, REVIEW_TTL, timer=clock.monotonic)
         self._flights: SingleFlight[Verdict] = SingleFlight()
 
-    async def check(self, user: User, attributes: Attributes) -> None:
-        """Return if `user` may do `attributes`. Raises Problem: 403 Forbidden, 500 InternalError when no verdict can be had."""
+    async def check(self, user: User, attributes: Attributes, narrowed: Narrowed | None = None) -> None:
+        """Return if `user` may do `attributes`, or what `narrowed` makes of them.
+
+        Raises Problem: 403 Forbidden, 500 InternalError when no verdict can be had.
+        """
         if MASTERS in user.groups:
             return
         try:
             verdict = await self._broad(user, attributes)
+            if not verdict.allowed and narrowed is not None:
+                attributes = narrowed()
             if not verdict.allowed and (attributes.name or attributes.label_selector or attributes.field_selector):
                 verdict = await self._verdict((user, attributes), user, attributes)
         except KubeError as exc:

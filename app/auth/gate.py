@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from app.auth.access import AccessReviewer
 from app.auth.certificate import ChainReader, certificate_user
-from app.auth.identity import ANONYMOUS, AUTHENTICATED, PEER_KEY, UNAUTHENTICATED, Attributes, Peer, Scope, User
+from app.auth.identity import ANONYMOUS, AUTHENTICATED, PEER_KEY, UNAUTHENTICATED, Attributes, Narrowed, Peer, Scope, User
 from app.auth.request_header import FrontProxyReader, Headers
 from app.auth.token import TokenAuthenticator, bearer_token
 from app.auth.trust import ALLOWED_NAMES, Anchored, Trust, TrustBundle
@@ -43,7 +43,7 @@ class DelegatingGate:
         self._chains = ChainReader()
         self._front_proxy = FrontProxyReader()
 
-    async def admit(self, scope: Scope, attributes: Attributes) -> User:
+    async def admit(self, scope: Scope, attributes: Attributes, narrowed: Narrowed | None = None) -> User:
         """See Gate. After it the scope's headers hold no credentials any more: no token, no X-Remote-*."""
         if not attributes.resource and attributes.path in OPEN_PATHS:
             return ANONYMOUS
@@ -52,7 +52,7 @@ class DelegatingGate:
         user = _with_authenticated(await self._authenticate(scope.get(PEER_KEY), credentials, bundle))
         _refuse_impersonation(credentials, user)
         if not _is_discovery(user, attributes):
-            await self._access.check(user, attributes)
+            await self._access.check(user, attributes, narrowed)
         return user
 
     async def _authenticate(self, peer: Peer | None, credentials: Credentials, bundle: TrustBundle) -> User:

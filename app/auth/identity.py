@@ -1,6 +1,6 @@
 """Who a request comes from and what it wants, in the words of k8s.io/apiserver's user.Info and authorizer.Attributes."""
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -44,6 +44,10 @@ class Attributes(Struct, frozen=True):
     field_selector: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
 
+Narrowed = Callable[[], Attributes]
+"""Makes the narrower form of a question: with the selectors of a list, which are read only for callers who may not ask for all."""
+
+
 class Peer(Protocol):
     """What the transport knows of the caller, handed on in the ASGI scope under `PEER_KEY` (app/serving/protocol.py sets it).
 
@@ -64,6 +68,9 @@ PEER_KEY = "kubeglance.peer"
 class Gate(Protocol):
     """The whole of authentication and authorisation, as the routes see it."""
 
-    async def admit(self, scope: Scope, attributes: Attributes) -> User:
-        """The caller, who may do `attributes`. Raises Problem: 401 Unauthorized, 403 Forbidden, 500 when no verdict can be had."""
+    async def admit(self, scope: Scope, attributes: Attributes, narrowed: Narrowed | None = None) -> User:
+        """The caller, who may do `attributes`, or else what `narrowed` makes of them.
+
+        Raises Problem: 401 Unauthorized, 403 Forbidden, 500 when no verdict can be had.
+        """
         ...

@@ -3,14 +3,17 @@
 Order of checks, as in the real API server: who may (the gate), what exists (404), which method (405), what form (406), options (400, 422).
 """
 
+import asyncio
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from random import randrange
 from typing import NamedTuple
 
 from cachetools import LRUCache, TTLCache
 from msgspec import Struct
+from msgspec.structs import replace
 
 from app.auth.identity import Attributes, Gate
 from app.cache.collection import Collection, Item
@@ -24,7 +27,7 @@ from app.routes.respond import Answer, Scope, header, joined_header, query_of
 from app.routes.versions import Versions, check_version
 from app.wire.accept import Negotiated, is_meta, negotiate, wants_pretty
 from app.wire.continuation import encode_continue
-from app.wire.field_selectors import ANY, FieldSelector, parse_field_selector
+from app.wire.field_selectors import ANY, parse_field_selector
 from app.wire.label_selectors import EVERYTHING, parse_label_selector
 from app.wire.list_options import ListOptions, parse_list_options, parse_version
 from app.wire.query import boolean, parse_query
@@ -37,6 +40,13 @@ RENDERED_BYTES = 16 * 1024 * 1024
 
 PINNED_LISTS = 16
 PINNED_SECONDS = 60.0
+
+FILTERED_AT_ONCE = 2048
+"""Objects that are held against selectors before other requests get their turn: some milliseconds."""
+
+MOST_REVIEWED = 100
+"""Requirements and values of a selector that go into a SubjectAccessReview; a larger selector stays out of it. Reviews are asked for
+callers who may not list all, and so for anyone: what they send must not become a large request to kube-apiserver."""
 
 _ALLOW = "GET, HEAD"
 _LONGEST_KEPT_ACCEPT = 1024
@@ -117,7 +127,8 @@ class Resources:
         query = parse_query(raw) if raw else {}
         info = split_request(scope["method"], scope["path"])
         verb = "watch" if info.verb == "list" and boolean(query, "watch") else info.verb
-        await self._gate.admit(scope, attributes_of(info, verb, query))
+        asked = attributes_of(info, verb)
+        await self._gate.admit(scope, asked, partial(_narrowed, asked, query) if _selects(info, verb, query) else None)
         bound = self._bound.get((info.group, info.version, info.resource))
         if bound is None or info.subresource or info.deeper or not _fits(bound.kind, info):
             raise unknown_path()
@@ -133,7 +144,7 @@ class Resources:
             raise method_not_allowed(bound.kind.group, bound.kind.resource, "watch", allow=_ALLOW)
         form = form_of(negotiated.target, query)
         namespace = info.namespace if info.namespace or not bound.kind.namespaced else None
-        answer = self._list(bound, namespace, options, form)
+        answer = await self._list(bound, namespace, options, form)
         if pretty:
             return Answer(200, indent(answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)))
         return answer
@@ -157,7 +168,7 @@ class Resources:
         self._observe(item.created)
         return bound.renderer.one(item, form)
 
-    def _list(self, bound: _Bound, namespace: str | None, options: ListOptions, form: Form) -> Answer:
+    async def _list(self, bound: _Bound, namespace: str | None, options: ListOptions, form: Form) -> Answer:
         collection, kind = bound.collection, bound.kind
         version = collection.version
         check_version(self._versions, options.version, options.match, version)
@@ -170,6 +181,7 @@ class Resources:
                     self._observe(rendered.created)
                 return Answer(200, rendered.body)
         items, version = self._select(bound, namespace, options)
+        items = await _filtered(items, options)
         token, remaining = "", None
         if options.limit and len(items) > options.limit:
             page = items[: options.limit]
@@ -191,7 +203,7 @@ class Resources:
         return Answer(200, body)
 
     def _select(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:
-        """The selected items from where the page begins, and the version that the page bears.
+        """The items from where the page begins, before selectors, and the version that the page bears.
 
         A further page bears the first page's version. If its snapshot is gone (or lies on another replica), it is made from the
         current state: values of a metric have no history, and a watch from that version brings what changed between.
@@ -210,39 +222,56 @@ class Resources:
         if continuation is not None:
             start = continuation.after(namespace)
             items = snapshot[bisect_left(snapshot, start, key=lambda item: item.key) :]
-        if not options.fields.empty:
-            fields: FieldSelector = options.fields
-            items = [item for item in items if fields.matches(item.key)]
-        if not options.labels.empty:
-            matches = options.labels.matches
-            items = [item for item in items if matches(item.labels)]
         return items, version
 
 
-def attributes_of(info: RequestInfo, verb: str, query: dict[str, str]) -> Attributes:
-    """The question for the gate. Selectors that cannot be parsed are left out: they only narrow, and the request fails later."""
+async def _filtered(items: Sequence[Item], options: ListOptions) -> Sequence[Item]:
+    """The items that the selectors take."""
+    fields, labels = options.fields, options.labels
+    if fields.empty and labels.empty:
+        return items
+    taken: list[Item] = []
+    for start in range(0, len(items), FILTERED_AT_ONCE):
+        if start:
+            await asyncio.sleep(0)
+        part = items[start : start + FILTERED_AT_ONCE]
+        if not fields.empty:
+            part = [item for item in part if fields.matches(item.key)]
+        if not labels.empty:
+            part = [item for item in part if labels.matches(item.labels)]
+        taken += part
+    return taken
+
+
+def attributes_of(info: RequestInfo, verb: str) -> Attributes:
+    """The question for the gate, without selectors: they are read when it turns out that the caller may not ask for all."""
     if not info.resource:
         return Attributes(verb=info.verb, path=info.path)
-    labels, fields, name = EVERYTHING, ANY, info.name
-    if query and not info.by_path and verb in {"list", "watch", "deletecollection"}:
+    return Attributes(verb, info.path, info.group, info.version, info.resource, info.subresource, info.namespace, info.name)
+
+
+def _selects(info: RequestInfo, verb: str, query: dict[str, str]) -> bool:
+    """Whether the question has a narrower form."""
+    return bool(query and info.resource and not info.by_path and verb in {"list", "watch", "deletecollection"})
+
+
+def _narrowed(asked: Attributes, query: dict[str, str]) -> Attributes:
+    """The question with selectors. Those that are large or cannot be parsed are left out: they only narrow, and the latter fail later."""
+    labels, fields, name = EVERYTHING, ANY, asked.name
+    text = query.get("labelSelector", "")
+    if text.count(",") < MOST_REVIEWED:
         with suppress(Problem):
-            labels = parse_label_selector(query.get("labelSelector", ""))
-        with suppress(Problem):
-            fields = parse_field_selector(query.get("fieldSelector", ""))
-        only = fields.name
-        if only and is_path_segment(only):
-            name = only
-    return Attributes(
-        verb,
-        info.path,
-        info.group,
-        info.version,
-        info.resource,
-        info.subresource,
-        info.namespace,
-        name,
-        labels.for_review(),
-        fields.for_review(),
+            labels = parse_label_selector(text)
+    with suppress(Problem):
+        fields = parse_field_selector(query.get("fieldSelector", ""))
+    only = fields.name
+    if only and is_path_segment(only):
+        name = only
+    return replace(
+        asked,
+        name=name,
+        label_selector=labels.for_review(),
+        field_selector=fields.for_review() if len(fields.terms) <= MOST_REVIEWED else (),
     )
 
 

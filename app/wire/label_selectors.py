@@ -1,4 +1,4 @@
-"""Label selectors: the grammar of k8s.io/apimachinery/pkg/labels, parsed once and compiled to one fast predicate.
+"""Label selectors: the grammar of k8s.io/apimachinery/pkg/labels, parsed once and merged into few predicates (label_matching.py).
 
     selector     = [ requirement { "," requirement } ]
     requirement  = KEY | "!" KEY | KEY ( "=" | "==" | "!=" | ">" | "<" ) [ VALUE ] | KEY ( "in" | "notin" ) "(" values ")"
@@ -7,33 +7,18 @@
 """
 
 import re
-from collections.abc import Callable, Sequence
-
-from msgspec import Struct
+from collections.abc import Sequence
 
 from app.errors import Problem
+from app.wire.label_matching import Requirement, compile_matcher, int64
 from app.wire.label_syntax import faults_of_key, faults_of_value
+from app.wire.selector_size import check_size
 from app.wire.status import bad_request, quote
-
-Pairs = tuple[tuple[str, str], ...]
-"""Labels as pairs sorted by key (the same as app.kube.records.Labels)."""
-
-Matcher = Callable[[Pairs], bool]
 
 _TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^ \t\r\n=!(),<>]+))")
 _OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
 _EXPECTED = "in, notin, =, ==, !=, gt, lt"
 _REVIEW_OPERATORS = {"in": "In", "=": "In", "==": "In", "notin": "NotIn", "!=": "NotIn", "exists": "Exists", "!": "DoesNotExist"}
-_INT64 = range(-(2**63), 2**63)
-_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
-
-
-class Requirement(Struct, frozen=True):
-    """One requirement. `operator` is one of in, notin, =, ==, !=, >, <, exists, !; `values` are sorted and without repeats."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
 
 
 class LabelSelector:
@@ -41,7 +26,7 @@ class LabelSelector:
 
     def __init__(self, requirements: Sequence[Requirement]) -> None:
         self.requirements = tuple(sorted(requirements, key=lambda requirement: requirement.key))
-        self.matches = _compile(self.requirements)
+        self.matches = compile_matcher(self.requirements)
 
     @property
     def empty(self) -> bool:
@@ -60,6 +45,7 @@ def parse_label_selector(text: str) -> LabelSelector:
     """The selector in `text`. Raises Problem 400 with upstream's words."""
     if not text:
         return EVERYTHING
+    check_size("labelSelector", text.count(",") + 1)  # a comma stands between requirements and between values
     return LabelSelector(_Parser(text).parse())
 
 
@@ -157,57 +143,13 @@ def _unparsable(text: str) -> Problem:
 
 def _check_values(key: str, operator: str, values: tuple[str, ...]) -> None:
     faults = []
-    if operator in {"<", ">"} and _int64(values[0]) is None:
+    if operator in {"<", ">"} and int64(values[0]) is None:
         faults.append(f"values[0]: Invalid value: {quote(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer")
     for index, value in enumerate(values):
         if fault := faults_of_value(value):
             faults.append(f"values[{index}][{key}]: Invalid value: {quote(value)}: {fault}")
     if faults:
         raise _unparsable(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
-
-
-def _int64(text: str) -> int | None:
-    """The number, as strconv.ParseInt(text, 10, 64) has it; None where that fails."""
-    if _INTEGER.fullmatch(text) is None:
-        return None
-    number = int(text)
-    return number if number in _INT64 else None
-
-
-def _compile(requirements: Sequence[Requirement]) -> Matcher:
-    parts = [_matcher(requirement) for requirement in requirements]
-    if not parts:
-        return lambda _labels: True
-    if len(parts) == 1:
-        return parts[0]
-    return lambda labels: all(part(labels) for part in parts)
-
-
-def _matcher(requirement: Requirement) -> Matcher:
-    """One requirement as a predicate. Labels are few and small: a scan of the tuple is quicker than building a dict."""
-    key, operator = requirement.key, requirement.operator
-    if operator == "exists":
-        return lambda labels: any(label == key for label, _ in labels)
-    if operator == "!":
-        return lambda labels: all(label != key for label, _ in labels)
-    pairs = frozenset((key, value) for value in requirement.values)
-    if operator in {"=", "==", "in"}:
-        if len(pairs) == 1:
-            (pair,) = pairs
-            return lambda labels: pair in labels
-        return lambda labels: not pairs.isdisjoint(labels)
-    if operator in {"!=", "notin"}:
-        return pairs.isdisjoint
-    bound = int(requirement.values[0])
-
-    def compare(labels: Pairs) -> bool:
-        for label, value in labels:
-            if label == key:
-                number = _int64(value)
-                return number is not None and (number > bound if operator == ">" else number < bound)
-        return False
-
-    return compare
 
 
 EVERYTHING = LabelSelector(())

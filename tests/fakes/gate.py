@@ -1,18 +1,18 @@
 """A gate that lets in whom the test says, and remembers what was asked."""
 
-from app.auth.identity import Attributes, Scope, User
+from app.auth.identity import Attributes, Narrowed, Scope, User
 from app.errors import Problem
 
 
 class FakeGate:
-    """Admits everything until `refusal` is set."""
+    """Admits everything until `refusal` is set. `asked` holds the narrowest form of each question."""
 
     def __init__(self) -> None:
         self.asked: list[Attributes] = []
         self.refusal: Problem | None = None
 
-    async def admit(self, scope: Scope, attributes: Attributes) -> User:
-        self.asked.append(attributes)
+    async def admit(self, scope: Scope, attributes: Attributes, narrowed: Narrowed | None = None) -> User:
+        self.asked.append(attributes if narrowed is None else narrowed())
         if self.refusal is not None:
             raise self.refusal
         return User(name="tester")

@@ -2,6 +2,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from app.auth.access import AccessReviewer, forbidden
@@ -83,6 +84,32 @@ async def test_selectors_are_asked_for_after_a_no() -> None:
         "labelSelector"
     ]
     assert {"requirements": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]} == attributes["fieldSelector"]
+
+
+async def test_selectors_are_read_after_a_no_only() -> None:
+    """Who may list all has no selectors read; who may not is asked about once more, with what they make of the question."""
+    read: list[str] = []
+
+    def narrowed() -> Attributes:
+        read.append("selectors")
+        return replace(LIST, name="web")
+
+    await reviewer(FakeReviews()).check(ANN, LIST, narrowed)
+    assert [] == read
+    reviews = FakeReviews(may=lambda spec: spec["resourceAttributes"]["name"] == "web")
+    await reviewer(reviews).check(ANN, LIST, narrowed)
+    assert (["selectors"], ["", "web"]) == (read, [spec["resourceAttributes"]["name"] for spec in reviews.specs])
+
+
+async def test_a_no_names_what_was_asked_last() -> None:
+    """The text of a 403 has the name that a field selector gives, and a question that did not get narrower is not asked again."""
+    reviews = FakeReviews(may=lambda _spec: False)
+    access = reviewer(reviews)
+    with pytest.raises(Problem, match='"web" is forbidden'):
+        await access.check(ANN, LIST, lambda: replace(LIST, name="web"))
+    with pytest.raises(Problem, match=r"pods\.metrics\.k8s\.io is forbidden"):
+        await access.check(ANN, LIST, lambda: LIST)
+    assert 2 == len(reviews.asked)
 
 
 @pytest.mark.parametrize("allowed", [True, False])

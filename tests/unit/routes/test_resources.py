@@ -1,5 +1,6 @@
 """Get and list: what exists, in which form, at which version."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 
@@ -8,7 +9,7 @@ import pytest
 
 from app.auth.identity import Attributes
 from app.errors import Problem
-from app.routes.resources import Served
+from app.routes.resources import FILTERED_AT_ONCE, MOST_REVIEWED, Served
 from tests.fakes.kinds import NODES, PODS, make_collection, make_item
 from tests.unit.routes.server import Server
 
@@ -72,6 +73,7 @@ PATHS: Sequence[tuple[str, str, dict[str, str]]] = (
     ("DELETE", f"{V1}/nodes", {}),
     ("GET", "/apis/other/v1/things", {}),
     ("GET", f"{V1}/namespaces/a/pods/on%2565", {}),
+    ("GET", f"{V1}/namespaces//pods", {}),
 )
 
 
@@ -220,6 +222,8 @@ async def test_get_at_a_version() -> None:
         ("namespaces/a/nodes", "the server could not find the requested resource", {}),
         ("namespaces/a/pods/one/log", "the server could not find the requested resource", {}),
         ("nodes/n1/a/b/c", "the server could not find the requested resource", {}),
+        ("namespaces//pods", "the server could not find the requested resource", {}),
+        ("namespaces//pods/one", "the server could not find the requested resource", {}),
     ],
 )
 async def test_not_found(path: str, message: str, details: dict[str, str]) -> None:
@@ -299,12 +303,61 @@ async def test_the_gate_speaks_first(method: str, path: str) -> None:
     ],
 )
 async def test_what_the_gate_is_asked(path: str, expected: Attributes) -> None:
-    """The gate gets RequestInfo's attributes; selectors that cannot be parsed are left out."""
+    """The gate gets RequestInfo's attributes, and those of a list's selectors on request; what cannot be parsed is left out."""
     server = Server()
     await server.get(f"{V1}/{path}")
 
     asked = server.gate.asked[0]
     assert expected == Attributes(asked.verb, "", *(getattr(asked, field) for field in Attributes.__struct_fields__[2:]))
+
+
+@pytest.mark.parametrize(
+    ("query", "labels", "fields"),
+    [
+        pytest.param("labelSelector=" + ",".join(["!a"] * MOST_REVIEWED), MOST_REVIEWED, 1, id="as many labels as may be"),
+        pytest.param("labelSelector=" + ",".join(["!a"] * (MOST_REVIEWED + 1)), 0, 1, id="labels"),
+        pytest.param("labelSelector=a+in+(" + ",".join(["b"] * (MOST_REVIEWED + 1)) + ")", 0, 1, id="values"),
+        pytest.param("labelSelector=!a", 1, 0, id="fields"),
+        pytest.param("labelSelector=" + ",".join(["!a"] * 20_000), 0, 1, id="more than are read"),
+    ],
+)
+async def test_the_gate_is_not_asked_about_large_selectors(query: str, labels: int, fields: int) -> None:
+    """Selectors only narrow a question: large ones stay out of it, yet the one name that a field selector gives stays in."""
+    server = Server()
+    many = "" if fields else ",metadata.name!%3Dx" * MOST_REVIEWED
+    await server.get(f"{V1}/nodes?{query}&fieldSelector=metadata.name%3Dn1{many}")
+
+    asked = server.gate.asked[0]
+    assert ("n1", labels, fields) == (asked.name, len(asked.label_selector), len(asked.field_selector))
+
+
+async def test_filtering_lets_others_run() -> None:
+    """A selector over many objects is worked off in parts; the list is of the moment when it was asked for."""
+    items = [make_item("ns", f"pod-{number:05}", labels={"app": "web"}) for number in range(3 * FILTERED_AT_ONCE)]
+    pods = make_collection(*items)
+    server = Server(served=(Served(PODS, pods),))
+    turns: list[int] = []
+
+    async def other() -> None:
+        for turn in range(3):
+            pods.replace([make_item("ns", f"pod-new-{turn}", labels={"app": "web"}, version=8 + turn)], [], 8 + turn)
+            turns.append(turn)
+            await asyncio.sleep(0)
+
+    async def send(message: dict[str, object]) -> None:
+        if message["type"] == "http.response.start":
+            turns.append(-1)
+        messages.append(message)
+
+    messages: list[dict[str, object]] = []
+    scope = {"type": "http", "method": "GET", "path": f"{V1}/pods", "query_string": b"labelSelector=app", "headers": []}
+    async with asyncio.TaskGroup() as group:
+        group.create_task(server.resources(scope, _no_body, send))  # type: ignore[arg-type]  # ASGI messages are plain dicts
+        group.create_task(other())
+
+    listed = json.loads(b"".join(message["body"] for message in messages[1:] if isinstance(message["body"], bytes)))
+    assert [0, 1, -1, 2] == turns
+    assert (len(items), "7") == (len(listed["items"]), listed["metadata"]["resourceVersion"])
 
 
 async def test_table() -> None:

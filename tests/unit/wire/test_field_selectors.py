@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.errors import Problem
 from app.wire.field_selectors import parse_field_selector
+from app.wire.selector_size import MOST_TERMS
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,11 @@ from app.wire.field_selectors import parse_field_selector
         ("metadata.namespace=ns,metadata.name=x", ("ns", "x"), True),
         ("metadata.namespace=other,metadata.name=x", ("ns", "x"), False),
         ("metadata.namespace=", ("", "node"), True),
+        ("metadata.name=x,metadata.name=x", ("ns", "x"), True),
+        ("metadata.name=x,metadata.name=y", ("ns", "x"), False),
+        ("metadata.name=x,metadata.name!=x", ("ns", "x"), False),
+        ("metadata.name!=y,metadata.name!=z", ("ns", "x"), True),
+        ("metadata.name!=y,metadata.name!=x", ("ns", "x"), False),
         (r"metadata.name=a\,b", ("ns", "a,b"), True),
         (r"metadata.name=a\=b\\", ("ns", "a=b\\"), True),
         (",metadata.name=x,", ("ns", "x"), True),
@@ -56,6 +62,16 @@ def test_exact_name_and_review() -> None:
     assert "x" == selector.name
     assert selector.namespace is None
     assert (("metadata.name", "In", ("x",)), ("metadata.namespace", "NotIn", ("y",))) == selector.for_review()
+
+
+def test_too_many_terms() -> None:
+    """More than 1,000 terms are refused; as many as that are read."""
+    text = ",".join(f"metadata.name!=x{number}" for number in range(MOST_TERMS))
+
+    assert not parse_field_selector(text).matches(("ns", "x7"))
+    with pytest.raises(Problem, match=r"fieldSelector has 1001 .* at most 1000 are read") as caught:
+        parse_field_selector(f"{text},metadata.name!=y")
+    assert 400 == caught.value.code
 
 
 @given(st.one_of(st.text(max_size=30), st.lists(st.sampled_from(["metadata.name", "=", "!", ",", "\\", "a"]), max_size=9).map("".join)))

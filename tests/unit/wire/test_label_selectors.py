@@ -1,13 +1,17 @@
 """Label selectors have the grammar, the meaning and the error texts of k8s.io/apimachinery/pkg/labels."""
 
 import contextlib
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import Problem
-from app.wire.label_selectors import parse_label_selector
+from app.wire.label_matching import Requirement
+from app.wire.label_selectors import LabelSelector, parse_label_selector
+from app.wire.selector_size import MOST_TERMS
 
 LABELS = (("a", "1"), ("app", "web"), ("empty", ""), ("example.com/tier", "in"), ("in", "notin"))
 
@@ -51,6 +55,18 @@ LABELS = (("a", "1"), ("app", "web"), ("empty", ""), ("example.com/tier", "in"),
         ("absent<5", False),
         ("app=web,a=1,!absent", True),
         ("app=web,a=2", False),
+        ("app=web,app=db", False),
+        ("app=web,app in (web,db)", True),
+        ("app=web,app!=web", False),
+        ("app in (web,db),app in (db,cache)", False),
+        ("app in (web,db),a in (1,2)", True),
+        ("app in (web,db),a in (2,3)", False),
+        ("app,!app", False),
+        ("app,a,empty", True),
+        ("app,absent", False),
+        ("a>0,a<2", True),
+        ("a>0,a<2,a>1", False),
+        ("a>0,app>0", False),
         ("app=web,", None),
         (",", None),
         ("!a=1", None),
@@ -132,3 +148,66 @@ def test_negation(labels: dict[str, str]) -> None:
         positive = parse_label_selector(f"{key} in (1,in)").matches(pairs)
 
         assert positive is not parse_label_selector(f"{key} notin (1,in)").matches(pairs)
+
+
+REQUIREMENTS = st.builds(
+    Requirement,
+    st.sampled_from("abc"),
+    st.sampled_from(["in", "notin", "=", "!=", ">", "<", "exists", "!"]),
+    st.lists(st.sampled_from(["1", "2", "3"]), min_size=1, max_size=3, unique=True).map(tuple),
+)
+
+
+def _holds(requirement: Requirement, labels: dict[str, str]) -> bool:
+    """One requirement by its definition (values are numbers here)."""
+    value, values = labels.get(requirement.key), requirement.values
+    match requirement.operator:
+        case "exists":
+            return value is not None
+        case "!":
+            return value is None
+        case "notin" | "!=":
+            return value not in values
+        case ">":
+            return value is not None and int(value) > int(values[0])
+        case "<":
+            return value is not None and int(value) < int(values[0])
+        case _:
+            return value in values
+
+
+@given(st.lists(REQUIREMENTS, max_size=6), st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["1", "2", "3"])))
+def test_merged_requirements_mean_what_each_means(requirements: list[Requirement], labels: dict[str, str]) -> None:
+    """A selector matches exactly the labels that fulfil every requirement by itself."""
+    expected = all(_holds(requirement, labels) for requirement in requirements)
+    assert expected is LabelSelector(requirements).matches(tuple(sorted(labels.items())))
+
+
+class _Counted(tuple[tuple[str, str], ...]):  # noqa: SLOT001  a tuple that keeps a number
+    """Labels that count how often they are gone through."""
+
+    passes = 0
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        self.passes += 1
+        return super().__iter__()
+
+    def __contains__(self, pair: object) -> bool:
+        self.passes += 1
+        return super().__contains__(pair)
+
+
+@pytest.mark.parametrize("form", ["!k{}", "!a", "k{}!=v", "app!=v{}", "k{}=v", "app=v{}", "k{}", "k{} in (x)", "k{}>1", "a>{}", "a<1{}"])
+def test_many_requirements_cost_an_object_no_more(form: str) -> None:
+    """However many requirements there are, the labels of an object are gone through a few times only."""
+    labels: Any = _Counted(LABELS)
+    parse_label_selector(",".join(form.format(number) for number in range(MOST_TERMS))).matches(labels)
+    assert labels.passes <= 2
+
+
+@pytest.mark.parametrize("text", ["!a," * MOST_TERMS + "!a", f"a in ({',' * MOST_TERMS})", "," * 60_000])
+def test_too_many_requirements(text: str) -> None:
+    """More than 1,000 requirements and values are refused before they are read."""
+    with pytest.raises(Problem, match=r"labelSelector has .* at most 1000 are read") as caught:
+        parse_label_selector(text)
+    assert 400 == caught.value.code
