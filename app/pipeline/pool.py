@@ -24,7 +24,8 @@ class Pool:
         self._around = around
         self._children = children
         self._nodes: dict[str, NodeRecord] = {}
-        self._targets: dict[LoopKey, tuple[Target, ...]] = {}
+        self._targets: dict[LoopKey, tuple[str, tuple[Target, ...]]] = {}
+        """By loop: the node's uid, for one that is created anew under its name is another machine, and its addresses."""
         self._unanswered: set[LoopKey] = set()
         self._intervals = [job.interval for job in self._jobs]
 
@@ -60,22 +61,23 @@ class Pool:
                 self._stop((name, node.name))
                 self._report(node, name, error)
                 continue
-            if self._targets.get((name, node.name)) != wanted:
+            if self._targets.get((name, node.name)) != (node.uid, wanted):
                 shifts = shifts or offsets(node.name, self._intervals)
-                self._start(job, node.name, wanted, shifts[slot])
+                self._start(job, node, wanted, shifts[slot])
 
-    def _start(self, job: Job, node: str, wanted: tuple[Target, ...], shift: float) -> None:
-        key = (job.collector.name, node)
-        first = first_delay(node, job.collector.name, job.interval, len(self._nodes) * len(self._jobs))
+    def _start(self, job: Job, node: NodeRecord, wanted: tuple[Target, ...], shift: float) -> None:
+        key = (job.collector.name, node.name)
+        first = first_delay(node.name, job.collector.name, job.interval, len(self._nodes) * len(self._jobs))
         scraper = Scraper(
             job,
             wanted,
             Schedule(Grid(job.interval, shift), first),
             self._around,
-            ready=lambda: self._is_ready(node),
+            stand_in=len(self._jobs) > 1,
+            ready=lambda: self._is_ready(node.name),
             answered=lambda: self._unanswered.discard(key),
         )
-        self._targets[key] = wanted
+        self._targets[key] = (node.uid, wanted)
         self._unanswered.add(key)
         self._children.start(key, scraper.run)
 

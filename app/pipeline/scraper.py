@@ -53,11 +53,13 @@ class Scraper:
         schedule: Schedule,
         around: Surroundings,
         *,
+        stand_in: bool = False,
         ready: Callable[[], bool] = lambda: True,
         answered: Callable[[], None] = lambda: None,
     ) -> None:
         """`targets` are the addresses of one node, best first.
 
+        `stand_in` tells whether another collector serves the node too: then what no second try mends soon is asked again seldom only.
         `ready` tells whether the node is Ready now; `answered` is called after every scrape, whatever its outcome.
         """
         self._job = job
@@ -65,6 +67,7 @@ class Scraper:
         self._node = targets[0].name
         self._schedule = schedule
         self._around = around
+        self._stand_in = stand_in
         self._ready = ready
         self._answered = answered
         self._confused = False
@@ -111,7 +114,7 @@ class Scraper:
         now = around.clock.monotonic()
         self._took(began, success=False)
         note = ""
-        if (name, error.cause) in _LASTING:
+        if self._stand_in and (name, error.cause) in _LASTING:
             self._schedule.rest(now, REST_S)
             note = f"asked again in {REST_S / 60:.0f} minutes; until then the node is served from its other endpoint"
         around.faults.failed(self._node, name, error, at=now, ready=self._ready(), note=note)

@@ -103,6 +103,18 @@ async def test_a_new_address_is_scraped_at_once() -> None:
         assert len(setup.pool) == 1
 
 
+async def test_a_node_created_anew_is_another_machine() -> None:
+    """Under the same name and address, in one step: what the old loop knew and what it waited for does not go on."""
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor, FakeCollector(CollectError(Cause.NOT_FOUND, "no")), FakeCollector(name="kubelet_summary"))
+        setup.change(None, _node("n1"))
+        await asyncio.sleep(1)
+        setup.change(_node("n1"), _node("n1", uid="another"))
+        await asyncio.sleep(1)
+
+        assert len(setup.collectors[0].asked) == 2
+
+
 async def test_a_node_without_address_is_a_failure_until_it_has_one() -> None:
     """The sink and the faults hear of it at once; the loop starts when the address appears."""
     async with Supervisor() as supervisor:

@@ -24,11 +24,13 @@ async def _run(
     urls: Sequence[str] = ("https://a",),
     deadline: float = 10.0,
     ready: bool = True,
+    stand_in: bool = True,
 ) -> Surroundings:
     """One loop with an interval of 15 s for so many seconds of virtual time."""
     around = surroundings(LoopClock(_START), sink)
     job = Job(collector, 15.0, deadline)
-    scraper = Scraper(job, tuple(Target("n1", url) for url in urls), Schedule(Grid(15.0, 0.0), 0.0), around, ready=lambda: ready)
+    targets = tuple(Target("n1", url) for url in urls)
+    scraper = Scraper(job, targets, Schedule(Grid(15.0, 0.0), 0.0), around, stand_in=stand_in, ready=lambda: ready)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(seconds):
             await scraper.run()
@@ -117,6 +119,15 @@ async def test_what_cannot_get_better_soon_is_asked_every_ten_minutes(name: str,
     assert collector.times == times
     (warning,) = [entry for entry in logs if entry["log_level"] == "warning"]
     assert (warning["remedy"], "note" in warning) == ("grant it", len(times) == 2)
+
+
+async def test_a_collector_that_is_alone_never_rests() -> None:
+    """One 404 at an unlucky moment must not cost ten minutes where no other endpoint serves the node."""
+    collector = FakeCollector(CollectError(Cause.NOT_FOUND, "no", "look"), EMPTY)
+    with capture_logs():
+        await _run(collector, RecordingSink(), seconds=31, stand_in=False)
+
+    assert collector.times == [0, 15, 30]
 
 
 async def test_a_bug_costs_a_scrape_and_one_traceback() -> None:
