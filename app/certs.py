@@ -63,6 +63,8 @@ class Authority:
             raise CertificateError(f"the key in {key} is not an elliptic curve key; make a new authority with `kubeglance certs`")
         if private.public_key() != parsed.public_key():
             raise CertificateError(f"the key in {key} does not belong to the certificate in {certificate}")
+        if fault := _no_authority(parsed):
+            raise CertificateError(f"the certificate in {certificate} is not that of an authority: {fault}")
         return cls(parsed, private, clock)
 
     @property
@@ -103,8 +105,7 @@ class Authority:
         )
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(_usage(_LEAF_USAGE), critical=True)
-        identifier = self.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
-        builder = builder.add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
+        builder = builder.add_extension(self._identifier(), critical=False)
         usages = [ExtendedKeyUsageOID.SERVER_AUTH] * server + [ExtendedKeyUsageOID.CLIENT_AUTH] * client
         if usages:
             builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
@@ -115,6 +116,14 @@ class Authority:
         leaf = builder.sign(self._key, hashes.SHA256())
         return leaf.public_bytes(Encoding.PEM), _key_pem(key)
 
+    def _identifier(self) -> x509.AuthorityKeyIdentifier:
+        """What leaves say of their authority's key: its identifier, or where it has none the usual one (RFC 5280 section 4.2.1.2)."""
+        try:
+            own = self.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+        except x509.ExtensionNotFound:
+            return x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own)
+
 
 def write_key(path: Path, pem: bytes) -> None:
     """Write a private key so that no other user can ever read it, not even between creating and filling the file."""
@@ -122,6 +131,26 @@ def write_key(path: Path, pem: bytes) -> None:
     with os.fdopen(descriptor, "wb") as file:
         os.fchmod(descriptor, 0o600)  # the file may have been there already, with another mode
         file.write(pem)
+
+
+def _no_authority(certificate: x509.Certificate) -> str:
+    """Why verifiers would not let it sign others, "" if they would: RFC 5280 section 4.2.1.3 and 4.2.1.9, and Go's CheckSignatureFrom."""
+    try:
+        extensions = certificate.extensions
+    except (ValueError, x509.DuplicateExtension) as exc:
+        return f"its extensions cannot be read: {exc}"
+    try:
+        if not extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
+            return "its basic constraints say CA:FALSE"
+    except x509.ExtensionNotFound:
+        if certificate.version is x509.Version.v3:
+            return "it has no basic constraints that say CA:TRUE"
+    try:
+        if not extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign:
+            return "its key usage has no keyCertSign"
+    except x509.ExtensionNotFound:
+        pass  # then all usages are allowed
+    return ""
 
 
 def _name(common_name: str, organizations: Sequence[str] = ()) -> x509.Name:

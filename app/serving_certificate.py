@@ -13,8 +13,9 @@ from typing import NamedTuple
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from app.certs import Authority, CertificateError, write_key
+from app.certs import Authority, CertificateError
 from app.clock import Clock
+from app.new_files import NewFile, write_together
 from app.settings import Settings
 
 _ISSUER = "kubeglance self-signed"
@@ -48,12 +49,7 @@ def self_signed(folder: Path, clock: Clock, *, names: Sequence[str], addresses: 
     leaf, key = authority.issue(_ISSUER, dns=_dns_names(names), ips=addresses, server=True, days=_DAYS)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Both are complete before either is seen under its name; a key without its certificate is simply made anew.
-        fresh = ServingFiles(folder / ".apiserver.crt.new", folder / ".apiserver.key.new")
-        write_key(fresh.key, key)
-        fresh.certificate.write_bytes(leaf + authority.certificate_pem)
-        fresh.key.replace(files.key)
-        fresh.certificate.replace(files.certificate)
+        write_together([NewFile(files.key, key, private=True), NewFile(files.certificate, leaf + authority.certificate_pem)])
     except OSError as err:
         raise CertificateError(
             f"cannot write a self-signed serving certificate into {folder}: {err.strerror}; "

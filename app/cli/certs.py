@@ -5,15 +5,20 @@ The CA goes into the caBundle of the APIServices (`kubeglance manifests --ca-fil
 
 import argparse
 import ipaddress
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.certs import Authority, CertificateError, write_key
+from app.certs import Authority, CertificateError
+from app.cli import names
 from app.cli.arguments import Parser
 from app.clock import Clock, SystemClock
+from app.new_files import NewFile, write_together
 
 _CA_DAYS = 3650
+_COMMON_NAME = 64  # RFC 5280 appendix A.1, ub-common-name
+_FILES_IN_COMMANDS = (("cert", "tls.crt"), ("key", "tls.key"), ("ca-file", "ca.crt"))
 
 
 def run(argv: Sequence[str], clock: Clock | None = None) -> int:
@@ -30,7 +35,8 @@ def run(argv: Sequence[str], clock: Clock | None = None) -> int:
         print(f"kubeglance certs: {err}", file=sys.stderr)
         return 1
     except OSError as err:
-        print(f"kubeglance certs: cannot write {err.filename}: {err.strerror}; give --dir a folder that can be written", file=sys.stderr)
+        where = err.filename or arguments.dir
+        print(f"kubeglance certs: cannot write {where}: {err.strerror}; give --dir a folder that can be written", file=sys.stderr)
         return 1
     print("\n".join([*made, "", *_next_steps(arguments)]))
     return 0
@@ -56,24 +62,33 @@ def _parser() -> Parser:
 
 
 def _check(parser: Parser, arguments: argparse.Namespace) -> None:
+    if not names.is_service(arguments.service):
+        parser.error(f"--service={arguments.service}: is not {names.SERVICE}")
+    if not names.is_label(arguments.namespace):
+        parser.error(f"--namespace={arguments.namespace}: is not {names.LABEL}")
     for address in arguments.ip:
-        try:
-            ipaddress.ip_address(address)
-        except ValueError:
+        if not _is_address(address):
             parser.error(f"--ip={address}: is not an IP address")
     for name in arguments.dns:
-        if not name or not name.isascii() or len(name) > 253 or any(char.isspace() or char in ",/:" for char in name):
-            parser.error(f"--dns={name}: is not a DNS name")
+        if not names.is_host(name):
+            parser.error(f"--dns={name if name.isprintable() else repr(name)}: is not a DNS name")
     if not 1 <= arguments.days <= _CA_DAYS:
         parser.error(f"--days={arguments.days}: must be between 1 and {_CA_DAYS}")
 
 
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text  # a certificate has no place for a zone
+
+
 def _write(arguments: argparse.Namespace, clock: Clock) -> list[str]:
-    """Make what is missing; the answer is a line a file."""
+    """Make what is missing; the answer is a line a file. All files are written together, so that a fault leaves the old ones."""
     folder: Path = arguments.dir
-    folder.mkdir(parents=True, exist_ok=True)
-    ca_certificate, ca_key = folder / "ca.crt", folder / "ca.key"
-    made = []
+    ca_certificate, ca_key, leaf_certificate, leaf_key = (folder / name for name in ("ca.crt", "ca.key", "tls.crt", "tls.key"))
+    files, made = [], []
     if (ca_certificate.exists() or ca_key.exists()) and not arguments.force:
         authority = Authority.load(ca_certificate, ca_key, clock)
         left = authority.certificate.not_valid_after_utc.timestamp() - clock.wall()
@@ -81,22 +96,23 @@ def _write(arguments: argparse.Namespace, clock: Clock) -> list[str]:
             raise CertificateError(f"the CA in {ca_certificate} has ended; make a new one with --force and change the caBundles")
         made.append(f"{ca_certificate}  used again")
     else:
-        authority = Authority.create(f"{arguments.service} CA", clock, days=_CA_DAYS)
-        authority.save(ca_certificate, ca_key)
+        authority = Authority.create(f"{arguments.service[: _COMMON_NAME - 3]} CA", clock, days=_CA_DAYS)
+        files += [NewFile(ca_key, authority.key_pem, private=True), NewFile(ca_certificate, authority.certificate_pem)]
         made += [f"{ca_certificate}  new CA, for caBundle", f"{ca_key}  its key: keep it safe, the cluster does not need it"]
-    names = tuple(arguments.dns) or service_names(arguments.service, arguments.namespace)
-    common_name = next((name for name in names if name.endswith(".svc")), names[0])[:64]
-    leaf, key = authority.issue(common_name, dns=names, ips=arguments.ip, server=True, days=arguments.days)
-    write_key(folder / "tls.key", key)
-    (folder / "tls.crt").write_bytes(leaf)
-    made += [f"{folder / 'tls.crt'}  for {', '.join([*names, *arguments.ip])}", f"{folder / 'tls.key'}  its key"]
+    dns = tuple(arguments.dns) or service_names(arguments.service, arguments.namespace)
+    common_name = next((name for name in dns if name.endswith(".svc")), dns[0])[:_COMMON_NAME]
+    leaf, key = authority.issue(common_name, dns=dns, ips=arguments.ip, server=True, days=arguments.days)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_together([*files, NewFile(leaf_key, key, private=True), NewFile(leaf_certificate, leaf)])
+    made += [f"{leaf_certificate}  for {', '.join([*dns, *arguments.ip])}", f"{leaf_key}  its key"]
     return made
 
 
 def _next_steps(arguments: argparse.Namespace) -> list[str]:
     folder, namespace, service = arguments.dir, arguments.namespace, arguments.service
+    certificate, key, ca = (shlex.quote(f"--{flag}={folder / name}") for flag, name in _FILES_IN_COMMANDS)
     return [
         "Next:",
-        f"  kubectl -n {namespace} create secret tls {service}-tls --cert={folder}/tls.crt --key={folder}/tls.key",
-        f"  kubeglance manifests --namespace={namespace} --service={service} --ca-file={folder}/ca.crt | kubectl apply -f -",
+        f"  kubectl -n {namespace} create secret tls {service}-tls {certificate} {key}",
+        f"  kubeglance manifests --namespace={namespace} --service={service} {ca} | kubectl apply -f -",
     ]

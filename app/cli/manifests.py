@@ -1,7 +1,6 @@
 """`kubeglance manifests`: the objects that install kubeglance, as YAML for `kubectl apply -f -` or as files for kustomize."""
 
 import argparse
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,14 +10,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from app import __version__
+from app.cli import names
 from app.cli.arguments import Parser
-from app.cli.flags import parse
+from app.cli.flags import SETTINGS_FILE, parse
 from app.cli.objects import Manifest, Options, install
 from app.cli.sources import load
 from app.errors import KubeglanceError, SettingsError
 from app.kinds._base import Kind
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")  # RFC 1123 label
 _HEAD = "# Made by `kubeglance manifests`. To change it, change app/cli/objects.py and run `make manifests`, or patch it in an overlay.\n"
 
 
@@ -98,18 +97,31 @@ def _parser() -> Parser:
 
 def _check(parser: Parser, arguments: argparse.Namespace) -> None:
     arguments.cert_secret = arguments.cert_secret or f"{arguments.service}-tls"
-    for flag in ("namespace", "service", "cert_secret"):
-        value = getattr(arguments, flag)
-        if not _NAME.fullmatch(value):
-            parser.error(f"--{flag.replace('_', '-')}={value}: is not a Kubernetes name (lower-case letters, digits and dashes)")
+    if not names.is_label(arguments.namespace):
+        parser.error(f"--namespace={arguments.namespace}: is not {names.LABEL}")
+    if not names.is_service(arguments.service):
+        parser.error(f"--service={arguments.service}: is not {names.SERVICE}")
+    if not names.is_object(arguments.cert_secret):
+        parser.error(f"--cert-secret={arguments.cert_secret}: is not {names.OBJECT}")
     if not arguments.image or any(char.isspace() for char in arguments.image):
         parser.error(f"--image={arguments.image}: is not an image reference")
-    try:
-        load(parse(arguments.arg), {})
-    except SettingsError as err:
-        parser.error(f"--arg: {'; '.join(err.faults)}")
     if arguments.replicas < 0:
         parser.error(f"--replicas={arguments.replicas}: must not be negative")
+    arguments.port = _port(parser, arguments.arg)
+
+
+def _port(parser: Parser, flags: Sequence[str]) -> int:
+    """The port that kubeglance serve listens on with these flags, once they are known to be good."""
+    given = parse(flags)
+    if given.help or given.version:
+        parser.error("--arg: --help and --version end kubeglance serve at once: remove them")
+    if given.settings_file is not None:
+        parser.error(f"--arg: {SETTINGS_FILE} needs a file in the pod, which these objects do not bring: give each setting as an --arg")
+    try:
+        settings, _ = load(given, {})
+    except SettingsError as err:
+        parser.error(f"--arg: {'; '.join(err.faults)}")
+    return settings.secure_port
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -120,6 +132,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         replicas=arguments.replicas,
         cert_secret=arguments.cert_secret,
         ca=None if arguments.ca_file is None else _read_bundle(arguments.ca_file),
+        port=arguments.port,
         arguments=tuple(arguments.arg),
     )
 

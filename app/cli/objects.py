@@ -13,7 +13,6 @@ from app.kinds._base import Kind
 Manifest = dict[str, Any]
 
 _USER = 1000
-_PORT = 10250  # what metrics-server listens on too: firewalls between control plane and nodes mostly let it through
 _SYSTEM_NAMESPACES = frozenset({"default", "kube-system"})
 _TLS_FOLDER = "/etc/kubeglance/tls"
 
@@ -28,6 +27,7 @@ class Options:
     replicas: int = 2
     cert_secret: str = "kubeglance-tls"  # noqa: S105 -- the name of a Secret
     ca: bytes | None = None
+    port: int = 10250  # what metrics-server listens on too: firewalls between control plane and nodes mostly let it through
     arguments: tuple[str, ...] = ()
 
 
@@ -180,12 +180,12 @@ def _container(options: Options) -> Manifest:
         "name": "kubeglance",
         "image": options.image,
         "args": [
-            f"--secure-port={_PORT}",
+            f"--secure-port={options.port}",
             f"--tls-cert-file={_TLS_FOLDER}/tls.crt",
             f"--tls-private-key-file={_TLS_FOLDER}/tls.key",
             *options.arguments,
         ],
-        "ports": [{"name": "https", "containerPort": _PORT, "protocol": "TCP"}],
+        "ports": [{"name": "https", "containerPort": options.port, "protocol": "TCP"}],
         # Liveness is the event loop's own heartbeat: three of these in a row mean a hang, not a slow source.
         "livenessProbe": _probe("/livez", period=10, timeout=5),
         "readinessProbe": _probe("/readyz", period=5, timeout=3),

@@ -1,11 +1,16 @@
 """app/certs.py: certificates that strict verifiers accept, and keys that nobody else can read."""
 
+import datetime
 import ssl
 import stat
 from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from app.certs import Authority, CertificateError, write_key
 from app.clock import SystemClock
@@ -97,3 +102,61 @@ def test_a_key_of_another_authority_is_named(tmp_path: Path) -> None:
         Authority.load(tmp_path / "ca.crt", tmp_path / "two.key", FixedClock())
     with pytest.raises(CertificateError, match="cannot load the authority"):
         Authority.load(tmp_path / "none.crt", tmp_path / "two.key", FixedClock())
+
+
+def foreign_authority(folder: Path, *extensions: x509.ExtensionType) -> tuple[Path, Path]:
+    """The files of a self-signed certificate with just these extensions."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "foreign")])
+    begin = datetime.datetime(2025, 12, 1, tzinfo=datetime.UTC)
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+    builder = builder.not_valid_before(begin).not_valid_after(begin + datetime.timedelta(days=9999))
+    for extension in extensions:
+        builder = builder.add_extension(extension, critical=True)
+    files = (folder / "ca.crt", folder / "ca.key")
+    files[0].write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    write_key(files[1], key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return files
+
+
+def usage(*, key_cert_sign: bool) -> x509.KeyUsage:
+    """A key usage with or without keyCertSign."""
+    return x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=key_cert_sign,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+CA = x509.BasicConstraints(ca=True, path_length=None)
+
+
+@pytest.mark.parametrize(
+    ("extensions", "said"),
+    [
+        pytest.param([], "it has no basic constraints that say CA:TRUE", id="none"),
+        pytest.param([x509.BasicConstraints(ca=False, path_length=None)], "its basic constraints say CA:FALSE", id="a leaf"),
+        pytest.param([CA, usage(key_cert_sign=False)], "its key usage has no keyCertSign", id="may not sign"),
+    ],
+)
+def test_what_is_no_authority_is_refused(tmp_path: Path, extensions: list[x509.ExtensionType], said: str) -> None:
+    """Its leaves would be refused by every client, with words that do not lead here."""
+    with pytest.raises(CertificateError, match=rf"ca\.crt is not that of an authority: {said}"):
+        Authority.load(*foreign_authority(tmp_path, *extensions), FixedClock())
+
+
+@pytest.mark.parametrize("extensions", [[CA], [CA, usage(key_cert_sign=True)]], ids=["any usage", "may sign"])
+def test_an_authority_without_a_key_identifier_signs(tmp_path: Path, extensions: list[x509.ExtensionType]) -> None:
+    """Older tools leave it out; the leaf then names the usual one, made from the key."""
+    authority = Authority.load(*foreign_authority(tmp_path, *extensions), FixedClock())
+    leaf = x509.load_pem_x509_certificate(authority.issue("x", dns=["a.svc"], server=True)[0])
+
+    leaf.verify_directly_issued_by(authority.certificate)
+    expected = x509.SubjectKeyIdentifier.from_public_key(authority.certificate.public_key()).digest
+    assert expected == leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier

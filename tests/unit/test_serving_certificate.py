@@ -115,3 +115,12 @@ def test_a_folder_that_cannot_be_written_is_told_with_the_remedy(tmp_path: Path)
 
     with pytest.raises(CertificateError, match=r"give --cert-dir a folder that can be written .*emptyDir.*--tls-cert-file"):
         made(tmp_path / "file" / "certs")
+
+
+def test_nothing_is_left_of_a_pair_that_could_not_be_written(tmp_path: Path) -> None:
+    """A folder where the key should be: a key under another name would lie there for ever."""
+    (tmp_path / "apiserver.key").mkdir()
+
+    with pytest.raises(CertificateError, match="Is a directory"):
+        made(tmp_path)
+    assert ["apiserver.key"] == [path.name for path in tmp_path.iterdir()]

@@ -97,6 +97,16 @@ def test_days(tmp_path: Path) -> None:
         pytest.param(["--ip=10.0.0"], "--ip=10.0.0: is not an IP address", id="ip"),
         pytest.param(["--dns=a b"], "--dns=a b: is not a DNS name", id="space"),
         pytest.param(["--dns=https://x"], "--dns=https://x: is not a DNS name", id="url"),
+        pytest.param(["--dns=a\x01b"], "--dns='a\\x01b': is not a DNS name", id="control-character"),
+        pytest.param(["--dns=a..b"], "--dns=a..b: is not a DNS name", id="empty-label"),
+        pytest.param([f"--dns={'a' * 64}.b"], "is not a DNS name", id="long-label"),
+        pytest.param(["--dns=*"], "is not a DNS name", id="only-a-wildcard"),
+        pytest.param(["--ip=fe80::1%eth0"], "--ip=fe80::1%eth0: is not an IP address", id="zone"),
+        pytest.param(["--service="], "--service=: is not a name of a Service", id="no-service"),
+        pytest.param(["--service=1a"], "--service=1a: is not a name of a Service", id="service-with-a-digit-first"),
+        pytest.param(["--service=\u00fcn"], "is not a name of a Service", id="service-that-is-not-ascii"),
+        pytest.param([f"--service={'s' * 64}"], "is not a name of a Service", id="long-service"),
+        pytest.param(["--namespace=.."], "--namespace=..: is not a Kubernetes name", id="namespace"),
         pytest.param(["--days=0"], "--days=0: must be between 1 and 3650", id="no-days"),
         pytest.param(["--days=soon"], "invalid int value: 'soon'", id="days-in-words"),
     ],
@@ -114,6 +124,48 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.
 
     assert 1 == made(tmp_path / "file")
     assert "cannot write" in capsys.readouterr().err
+
+
+def test_the_longest_names_fit_into_certificates(tmp_path: Path) -> None:
+    """Common names hold 64 characters; nobody verifies them, so that they are cut."""
+    assert 0 == made(tmp_path, f"--service={'s' * 63}", f"--namespace={'n' * 63}")
+    assert f"{'s' * 63}.{'n' * 63}.svc" in names_of(tmp_path)
+
+
+def test_a_wildcard_is_a_name(tmp_path: Path) -> None:
+    """Certificates may hold one."""
+    assert 0 == made(tmp_path, "--dns=*.example.com")
+    assert ["*.example.com"] == names_of(tmp_path)
+
+
+@pytest.mark.parametrize("in_the_way", ["tls.crt", "tls.key"])
+def test_a_fault_leaves_all_files_as_they_were(tmp_path: Path, in_the_way: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The CA that caBundles were made from is not lost to --force, and no key is left without its certificate."""
+    made(tmp_path)
+    (tmp_path / in_the_way).unlink()
+    (tmp_path / in_the_way).mkdir()
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+    assert 1 == made(tmp_path, "--force")
+    assert f"cannot write {tmp_path / in_the_way}: Is a directory" in capsys.readouterr().err
+    assert before == {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+
+
+def test_a_ca_that_may_not_sign_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A leaf of a leaf is accepted by nobody."""
+    made(tmp_path)
+    for end in ("crt", "key"):
+        (tmp_path / f"tls.{end}").replace(tmp_path / f"ca.{end}")
+
+    assert 1 == made(tmp_path)
+    assert f"the certificate in {tmp_path}/ca.crt is not that of an authority" in capsys.readouterr().err
+
+
+def test_printed_commands_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder's name may hold what a shell would read otherwise."""
+    made(tmp_path / "my certs; x")
+
+    assert f"'--ca-file={tmp_path}/my certs; x/ca.crt'" in capsys.readouterr().out
 
 
 def test_next_steps_fit_the_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

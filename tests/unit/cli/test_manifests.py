@@ -133,6 +133,21 @@ def test_options_reach_the_objects(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--kubelet-insecure-tls" == pod["containers"][0]["args"][-1]
 
 
+def test_a_port_for_serve_is_that_of_the_container(capsys: pytest.CaptureFixture[str]) -> None:
+    """Probes and the Service go by the port's name, which must be where serve listens."""
+    (deployment,) = [item for item in printed(capsys, "--arg=--secure-port=4443") if item["kind"] == "Deployment"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+
+    assert [{"name": "https", "containerPort": 4443, "protocol": "TCP"}] == container["ports"]
+    assert {"--secure-port=4443"} == {word for word in container["args"] if "secure-port" in word}
+
+
+def test_names_may_be_as_long_as_kubernetes_allows(capsys: pytest.CaptureFixture[str]) -> None:
+    """The Secret's name, made from the Service's, may be longer than a label and may have dots."""
+    printed(capsys, f"--service={'s' * 63}")
+    printed(capsys, "--cert-secret=a.b")
+
+
 def test_selectors_agree() -> None:
     """Service, Deployment, PodDisruptionBudget and pod template name the same pods, and the ports meet."""
     by_kind = {item["kind"]: item["spec"] for item in objects() if item["kind"] in {"Service", "Deployment", "PodDisruptionBudget"}}
@@ -151,7 +166,12 @@ def test_selectors_agree() -> None:
     ("argv", "code", "said"),
     [
         pytest.param(["--namespace=A_b"], 2, "--namespace=A_b: is not a Kubernetes name", id="namespace"),
-        pytest.param(["--service="], 2, "--service=: is not a Kubernetes name", id="service"),
+        pytest.param(["--service="], 2, "--service=: is not a name of a Service", id="service"),
+        pytest.param(["--service=1abc"], 2, "--service=1abc: is not a name of a Service", id="service-with-a-digit-first"),
+        pytest.param(["--cert-secret=a..b"], 2, "--cert-secret=a..b: is not a Kubernetes name", id="secret"),
+        pytest.param(["--arg=--help"], 2, "--arg: --help and --version end kubeglance serve at once", id="help-for-serve"),
+        pytest.param(["--arg=--version"], 2, "--arg: --help and --version end kubeglance serve at once", id="version-for-serve"),
+        pytest.param(["--arg=--settings-file=/x"], 2, "--arg: --settings-file needs a file in the pod", id="settings-file-for-serve"),
         pytest.param(["--image=a b"], 2, "--image=a b: is not an image reference", id="image"),
         pytest.param(["--replicas=-1"], 2, "--replicas=-1: must not be negative", id="replicas"),
         pytest.param(["--arg=--kubelet-prot=1"], 2, "--kubelet-prot: unknown flag; did you mean --kubelet-port?", id="flag-for-serve"),
