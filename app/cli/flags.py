@@ -97,9 +97,9 @@ def parse(argv: Sequence[str]) -> Arguments:
         elif name == SETTINGS_FILE:
             out.settings_file = value if equals else _next_value(rest, name, out)
         elif (flag := known.get(name)) is not None:
-            if not equals:
-                value = "true" if flag.type == "bool" else _next_value(rest, name, out) or ""
-            _store(out, flag, value)
+            said = value if equals else "true" if flag.type == "bool" else _next_value(rest, name, out)
+            if said is not None:
+                _store(out, flag, said)
         else:
             out.faults.append(_unknown(word, known))
             if not equals and rest and not rest[0].startswith("-"):

@@ -39,11 +39,10 @@ def _manifests(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
     return run(argv)
 
 
-def _version(_argv: Sequence[str], _environ: Mapping[str, str]) -> int:
-    from app.cli.version import version_line  # noqa: PLC0415 -- see the module
+def _version(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.version import run  # noqa: PLC0415 -- see the module
 
-    print(version_line())
-    return 0
+    return run(argv)
 
 
 COMMANDS = {
@@ -76,24 +75,56 @@ def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] | None = 
     if not words or words[0] in {"help", "-h", "--help"}:
         return _help(words[1:], environ)
     if words[0] == "--version":
-        words = ["version"]
+        words[0] = "version"
     command = COMMANDS.get(words[0])
     if command is None:
         kind = "flag before a command" if words[0].startswith("-") else "command"
         print(f"kubeglance: unknown {kind} {words[0]}{nearest(words[0], list(COMMANDS))}; see kubeglance --help", file=sys.stderr)
         return 2
-    try:
-        return command.run(words[1:], environ)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader of a pipe has seen enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return _finished(lambda: command.run(words[1:], environ))
 
 
 def _help(words: Sequence[str], environ: Mapping[str, str]) -> int:
-    if words and words[0] in COMMANDS:
-        return COMMANDS[words[0]].run(["--help"], environ)
+    if words and words[0] not in COMMANDS:
+        print(f"kubeglance help: unknown command {words[0]}{nearest(words[0], list(COMMANDS))}; see kubeglance --help", file=sys.stderr)
+        return 2
+    return _finished(lambda: COMMANDS[words[0]].run(["--help"], environ) if words else _print_usage())
+
+
+def _print_usage() -> int:
     print(usage())
     return 0
+
+
+def _finished(run: Callable[[], int]) -> int:
+    """Run to the end of all output. A standard output that takes no more is told in one line, and a closed pipe not at all."""
+    try:
+        code = run()
+        if sys.stdout is not None:  # None: it was closed before we began
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        _drop_output()  # the reader of the pipe has seen enough
+        return 0
+    except OSError as err:
+        if not _output_is_broken():
+            raise
+        _drop_output()
+        print(f"kubeglance: cannot write the output: {err.strerror}", file=sys.stderr)
+        return 1
+    return code
+
+
+def _output_is_broken() -> bool:
+    """Whether standard output is what failed: then a line more fails too."""
+    try:
+        print(flush=True)
+    except OSError:
+        return True
+    return False
+
+
+def _drop_output() -> None:
+    """Let Python not complain once more when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

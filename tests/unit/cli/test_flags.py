@@ -137,3 +137,11 @@ def test_no_arguments_break_the_parser(argv: list[str]) -> None:
 
     assert all(arguments.faults)
     assert set(arguments.values) <= set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("word", ["--secure-port", "-v", "--settings-file"])
+def test_a_missing_value_is_one_fault(word: str) -> None:
+    """It is not the empty value too."""
+    arguments = parse([word])
+
+    assert (1, {}) == (len(arguments.faults), arguments.values)

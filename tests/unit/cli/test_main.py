@@ -15,7 +15,7 @@ from app.settings import Settings
 from tests.fakes.clock import ManualClock
 
 
-@pytest.mark.parametrize("argv", [[], ["help"], ["--help"], ["-h"], ["help", "nonsense"]])
+@pytest.mark.parametrize("argv", [[], ["help"], ["--help"], ["-h"]])
 def test_usage_is_friendly(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """Without arguments nothing is wrong: the commands are shown."""
     assert 0 == main(argv, {})
@@ -32,6 +32,11 @@ def test_usage_is_friendly(argv: list[str], capsys: pytest.CaptureFixture[str]) 
             ["--secure-port=1"], "kubeglance: unknown flag before a command --secure-port=1; see kubeglance --help\n", id="flag-first"
         ),
         pytest.param(["serve", "--nope"], "kubeglance serve: --nope: unknown flag\n", id="serve"),
+        pytest.param(
+            ["help", "serv"], "kubeglance help: unknown command serv; did you mean serve?; see kubeglance --help\n", id="help-for-nothing"
+        ),
+        pytest.param(["version", "x"], "kubeglance version: x: takes no arguments; see kubeglance version --help\n", id="version"),
+        pytest.param(["--version", "--x"], "kubeglance version: --x: takes no arguments; see kubeglance version --help\n", id="--version"),
         pytest.param(["demo", "--nope"], "kubeglance demo: unrecognized arguments: --nope; see kubeglance demo --help\n", id="demo"),
         pytest.param(["certs", "--nope"], "kubeglance certs: unrecognized arguments: --nope; see kubeglance certs --help\n", id="certs"),
         pytest.param(
@@ -47,7 +52,7 @@ def test_wrong_use_ends_with_code_2_and_one_line(argv: list[str], said: str, cap
     assert ("", said) == tuple(capsys.readouterr())
 
 
-@pytest.mark.parametrize("name", ["serve", "demo", "certs", "manifests"])
+@pytest.mark.parametrize("name", ["serve", "demo", "certs", "manifests", "version"])
 @pytest.mark.parametrize("words", [["{}", "--help"], ["help", "{}"]])
 def test_each_command_has_help(name: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """`kubeglance help X` and `kubeglance X --help` are the same and end well."""
@@ -135,3 +140,26 @@ def test_a_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
 
     assert ("---\n", "") == (done.stdout, done.stderr)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is Linux's")
+@pytest.mark.parametrize("argv", ["version", "help", "manifests", "serve --help", "demo --once"])
+def test_a_full_disk_is_one_line(argv: str) -> None:
+    """Code 1, so that a script notices."""
+    command = f"{sys.executable} -m app {argv} > /dev/full"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+
+    assert (1, "kubeglance: cannot write the output: No space left on device") == (done.returncode, done.stderr.splitlines()[-1])
+    assert "Traceback" not in done.stderr
+
+
+def _broken(_argv: object, _environ: object) -> int:
+    raise OSError(28, "No space left on device")
+
+
+def test_an_error_of_the_system_elsewhere_is_not_laid_to_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody translated is a bug, and its traceback is wanted."""
+    monkeypatch.setitem(COMMANDS, "version", COMMANDS["version"]._replace(run=_broken))
+
+    with pytest.raises(OSError, match="No space left"):
+        main(["version"], {})
