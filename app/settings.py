@@ -22,6 +22,9 @@ BROKEN_RULES = "kubeglance_rules"
 """The error type under which pydantic reports broken RULES; ctx["broken"] is a list of (fields, message)."""
 
 
+_DAY = 86400.0
+
+
 def _boolean(value: Any) -> Any:
     """True and false as Go's strconv.ParseBool reads them."""
     if not isinstance(value, str):
@@ -39,6 +42,8 @@ def _integer(value: Any) -> Any:
     digits = value.removeprefix("-").removeprefix("+")
     if not (digits.isascii() and digits.isdigit() and len(digits) < 20):  # no int64 has more
         raise ValueError(f'"{value}" is not a whole number')
+    if len(digits) > 1 and digits[0] == "0":
+        raise ValueError(f'"{value}" begins with a zero, which some programs read as octal: leave it out')
     return int(value)
 
 
@@ -94,7 +99,13 @@ def _at_least_a_second(value: float) -> float:
     return value
 
 
-Seconds = Annotated[float, BeforeValidator(_seconds), Field(allow_inf_nan=False)]
+def _at_most_a_day(value: float) -> float:
+    if value > _DAY:
+        raise ValueError("must be at most 24h")
+    return value
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds), Field(allow_inf_nan=False), AfterValidator(_at_most_a_day)]
 Interval = Annotated[Seconds, AfterValidator(_at_least_a_second)]
 Deadline = Annotated[Seconds, AfterValidator(_positive)]
 Delay = Annotated[Seconds, AfterValidator(_not_negative)]

@@ -65,16 +65,16 @@ def _read_environment(layers: Layers, environ: Mapping[str, str]) -> None:
 
 def _read_file(layers: Layers, path: Path) -> None:
     """A YAML mapping whose keys are flag names without dashes in front, or the same with underscores."""
-    import yaml  # noqa: PLC0415 -- only who gives a file pays for the parser
+    from app.cli.settings_file import read  # noqa: PLC0415 -- only who gives a file pays for the parser
 
     where = f"settings file {path}"
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = read(path)
     except OSError as err:
         layers.faults.append(f"{SETTINGS_FILE}: cannot read {path}: {err.strerror}")
         return
-    except (yaml.YAMLError, UnicodeDecodeError) as err:
-        layers.faults.append(f"{where}: is not valid YAML: {' '.join(str(err).split())}")
+    except ValueError as err:
+        layers.faults.append(f"{where}: {err}")
         return
     if content is None:
         return
@@ -93,15 +93,15 @@ def _read_file(layers: Layers, path: Path) -> None:
 
 
 def _put_file_value(layers: Layers, name: str, value: Any, origin: str) -> None:
-    """Scalars become the text that a flag would have, so that `15` is as wrong for a duration here as it is there."""
+    """Scalars are the text that a flag would have, so that `15` is as wrong for a duration here as it is there."""
     if value is None:
         return
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         layers.put(name, ",".join(value), origin)
     elif isinstance(value, bool):
         layers.put(name, "true" if value else "false", origin)
-    elif isinstance(value, str | int | float):
-        layers.put(name, str(value), origin)
+    elif isinstance(value, str):
+        layers.put(name, value, origin)
     else:
         layers.faults.append(f"{origin}: must be a text, a number, true or false, or a list of texts")
 

@@ -1,8 +1,12 @@
 """app/cli/sources.py: flags over variables over the file over defaults; all faults at once, each with its source."""
 
+import contextlib
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.cli.flags import parse
 from app.cli.sources import load
@@ -64,6 +68,16 @@ def test_a_file_holds_lists_numbers_and_switches(tmp_path: Path) -> None:
         pytest.param("a: b: c\n", "is not valid YAML", id="not-yaml"),
         pytest.param("secure-port: {a: 1}\n", "secure-port: must be a text, a number", id="nested"),
         pytest.param("secure-port: 1\nsecure_port: 1\n", "given twice", id="twice"),
+        pytest.param("secure-port: 1\nv: 1\nsecure-port: 2\n", "secure-port is given twice, in lines 1 and 3", id="same-key-twice"),
+        pytest.param("[" * 20_000, "is nested too deeply", id="deep"),
+        pytest.param("secure-port: 010\n", 'secure-port=010: "010" begins with a zero', id="octal-or-not"),
+        pytest.param("secure-port: 1:30\n", '"1:30" is not a whole number', id="sexagesimal"),
+        pytest.param(f"secure-port: {'9' * 5000}\n", "is not a whole number", id="digits"),
+        pytest.param(f"secure-port: !!int {'9' * 5000}\n", "is not valid YAML", id="digits-with-a-tag"),
+        pytest.param("bind-address: 2023-99-99\n", '"2023-99-99" is not an IP address', id="no-date"),
+        pytest.param("bind-address: !!timestamp 2023-99-99\n", "is not valid YAML", id="no-date-with-a-tag"),
+        pytest.param("v: !!float x\n", "is not valid YAML", id="no-float-with-a-tag"),
+        pytest.param("bind-address: !!binary aGVsbG8=\n", "must be a text, a number", id="bytes"),
         pytest.param("!!python/object/apply:os.getcwd []\n", "is not valid YAML", id="no-code"),
     ],
 )
@@ -75,6 +89,13 @@ def test_faults_of_a_file_name_the_file(tmp_path: Path, text: str, said: str) ->
 
     assert f"settings file {path}" in fault
     assert said in fault
+
+
+@given(st.text(max_size=60))
+def test_no_text_of_a_file_is_a_traceback(text: str) -> None:
+    """Whatever a file holds: settings, or faults."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(SettingsError):
+        load(parse([f"--settings-file={written(Path(folder), text)}"]), {})
 
 
 def test_a_file_that_cannot_be_read_is_told() -> None:
