@@ -48,7 +48,7 @@ from app.serving.dispatch import Dispatcher
 from app.serving.server import Server, server_config
 from app.serving.tls import ServerTLS
 from app.serving_certificate import serving_files
-from app.settings import Settings
+from app.settings import Settings, flag_name
 from app.telemetry import Metrics, configure_logging
 from collectors.kubelet_resource import KubeletResource
 from collectors.kubelet_summary import KubeletSummary
@@ -119,8 +119,8 @@ class Kubeglance:
         self._heartbeat = Heartbeat(clock, late_after=1.5 * interval)
         gate = DelegatingGate(
             self.trust,
-            TokenAuthenticator(self._reviews(settings.authentication_kubeconfig), clock),
-            AccessReviewer(self._reviews(settings.authorization_kubeconfig), clock),
+            TokenAuthenticator(self._reviews("authentication_kubeconfig"), clock),
+            AccessReviewer(self._reviews("authorization_kubeconfig"), clock),
             clock,
         )
         resources = create_resources(served, gate=gate, clock=clock, versions=versions, observe=self._observe)
@@ -143,23 +143,26 @@ class Kubeglance:
         for reflector in self._reflectors:
             supervisor.guard(f"watch {reflector.name}", reflector.run)
         supervisor.guard("heartbeat", _every(_BEAT_S, self._heartbeat.beat))
-        supervisor.guard("expiry", _every(_EXPIRE_S, self._expire))
+        supervisor.guard("expiry", self._expire)
 
-    def _expire(self) -> None:
-        self.store.expire()
-        nodes, containers = self.store.points()
-        self._metrics.points(nodes=nodes, containers=containers)
+    async def _expire(self) -> None:
+        while True:
+            some_left = self.store.expire()
+            nodes, containers = self.store.points()
+            self._metrics.points(nodes=nodes, containers=containers)
+            await asyncio.sleep(0 if some_left else _EXPIRE_S)
 
     async def aclose(self) -> None:
         """Close all connections."""
         for close in self._closing:
             await close()
 
-    def _reviews(self, kubeconfig: Path | None) -> KubeClient:
-        """The client for reviews: the common one, unless a kubeconfig of its own is given."""
+    def _reviews(self, field: str) -> KubeClient:
+        """The client for reviews: the common one, unless the setting `field` gives a kubeconfig of its own."""
+        kubeconfig: Path | None = getattr(self._settings, field)
         if kubeconfig is None or kubeconfig == self._settings.kubeconfig:
             return self._client
-        client = KubeClient(config.load(kubeconfig, clock=self._clock))
+        client = KubeClient(config.load(kubeconfig, clock=self._clock, flag=flag_name(field)))
         self._closing.append(client.aclose)
         return client
 

@@ -72,6 +72,7 @@ class Sample(Struct, frozen=True, gc=False):
     memory_time: int
     started: int | None = None
     cpu_rate: int | None = None
+    swap: int | None = None
 
 
 class PodSamples(Struct, frozen=True, gc=False):

@@ -19,13 +19,14 @@ _MAX_INT64 = 2**63 - 1
 
 # One pass over the body: scope, family, label text, value, stamp; or, in the last group, a line that begins so and goes on otherwise.
 _LINES = re.compile(
-    r"^(container|node)_(cpu_usage_seconds_total|memory_working_set_bytes|start_time_seconds)"
+    r"^(container|node)_(cpu_usage_seconds_total|memory_working_set_bytes|start_time_seconds|swap_usage_bytes)"
     r"(?:(?:[ \t]*\{(.*)\})?[ \t]+([-+0-9.eE]+)(?:[ \t]+([-+]?[0-9]+))?[ \t\r]*$|([ \t{].*)$)",
     re.MULTILINE | re.ASCII,
 )
 # Every kubelet writes its labels so, and each label text stands in three families: it is read once.
 _CANONICAL = re.compile(r'container="([^"\\]+)",namespace="([^"\\]+)",pod="([^"\\]+)"')
-_CPU, _MEMORY, _START = "cpu_usage_seconds_total", "memory_working_set_bytes", "start_time_seconds"
+_CPU, _MEMORY = "cpu_usage_seconds_total", "memory_working_set_bytes"
+_START, _SWAP = "start_time_seconds", "swap_usage_bytes"
 _FAILED_INSIDE = re.compile(r"^(?:resource_)?scrape_error(?:\{\})? 1(?:\.0)?\s*$", re.MULTILINE)
 
 Series = tuple[str, str, str]
@@ -102,7 +103,7 @@ def _integer(family: str, text: str) -> int | None:
         value = float(text)
     except ValueError:
         return None
-    scaled = value if family == _MEMORY else value * 1e9
+    scaled = value if family in {_MEMORY, _SWAP} else value * 1e9
     if not 0 <= scaled <= _MAX_INT64 or (family == _START and scaled < 1):  # the product of a finite value may be infinite
         return None
     return round(scaled)
@@ -116,6 +117,7 @@ class _Readings:
         self._cpu: dict[Series, Reading] = {}
         self._memory: dict[Series, Reading] = {}
         self._started: dict[Series, Reading] = {}
+        self._swap: dict[Series, Reading] = {}
         self._rival_memory: dict[Series, list[Reading]] = {}
 
     def add(self, family: str, series: Series, reading: Reading) -> None:
@@ -128,6 +130,8 @@ class _Readings:
             if series in self._memory:
                 self._rival_memory.setdefault(series, [self._memory[series]]).append(reading)
             self._memory[series] = reading
+        elif family == _SWAP:
+            self._swap[series] = reading
         else:
             rival = self._started.get(series)
             if rival is None or reading.value > rival.value:
@@ -135,7 +139,8 @@ class _Readings:
 
     def sample(self, series: Series, name: str) -> Sample | None:
         """The instance that won: its CPU, and the memory that was measured with it (kubelets stamp both alike)."""
-        cpu, memory, started = self._cpu.get(series), self._memory.get(series), self._started.get(series)
+        cpu, memory = self._cpu.get(series), self._memory.get(series)
+        started, swap = self._started.get(series), self._swap.get(series)
         if cpu is None and memory is None:
             return None
         rivals = self._rival_memory.get(series)
@@ -148,6 +153,7 @@ class _Readings:
             memory=memory.value if memory else None,
             memory_time=memory.time if memory else 0,
             started=started.value if started else None,
+            swap=swap.value if swap else None,
         )
 
     def pods(self) -> dict[tuple[str, str], PodSamples]:

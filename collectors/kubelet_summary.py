@@ -34,11 +34,16 @@ class _Memory(Struct, gc=False, rename="camel"):
     working_set_bytes: int | None = None
 
 
+class _Swap(Struct, gc=False, rename="camel"):
+    swap_usage_bytes: int | None = None
+
+
 class _Container(Struct, gc=False, rename="camel"):
     name: str
     start_time: datetime | None = None
     cpu: _Cpu | None = None
     memory: _Memory | None = None
+    swap: _Swap | None = None
 
 
 class _PodRef(Struct, gc=False):
@@ -55,6 +60,7 @@ class _Pod(Struct, gc=False, rename="camel"):
 class _Node(Struct, gc=False, rename="camel"):
     cpu: _Cpu | None = None
     memory: _Memory | None = None
+    swap: _Swap | None = None
     system_containers: list[_Container] | None = None
 
 
@@ -103,7 +109,7 @@ def parse(body: bytes, *, received: float) -> Batch:
     except _UNDECODABLE:
         summary, dropped = _decode_loosely(body)
     now = int(received) * 10**9
-    node = _sample("", None, summary.node.cpu, summary.node.memory, now) if summary.node else None
+    node = _sample("", None, summary.node, now) if summary.node else None
     pods = {
         (pod.pod_ref.namespace, pod.pod_ref.name): PodSamples(uid=pod.pod_ref.uid, containers=_containers(pod.containers or (), now))
         for pod in _newest_last(summary.pods or ())
@@ -124,7 +130,7 @@ def _containers(containers: Iterable[_Container], now: int) -> tuple[Sample, ...
     """One sample for each name. Of two entries of one name one is a leftover: the later start counts, or neither if that is not told."""
     samples: dict[str, Sample | None] = {}
     for container in containers:
-        sample = _sample(container.name, _ns(container.start_time), container.cpu, container.memory, now)
+        sample = _sample(container.name, _ns(container.start_time), container, now)
         if not container.name or sample is None:
             continue
         rival = samples.get(container.name)
@@ -137,7 +143,8 @@ def _containers(containers: Iterable[_Container], now: int) -> tuple[Sample, ...
     return tuple(sample for sample in samples.values() if sample is not None)
 
 
-def _sample(name: str, started: int | None, cpu: _Cpu | None, memory: _Memory | None, now: int) -> Sample | None:
+def _sample(name: str, started: int | None, stats: _Container | _Node, now: int) -> Sample | None:
+    cpu, memory, swap = stats.cpu, stats.memory, stats.swap
     if cpu is None and memory is None:
         return None
     return Sample(
@@ -148,6 +155,7 @@ def _sample(name: str, started: int | None, cpu: _Cpu | None, memory: _Memory | 
         memory_time=(_ns(memory.time) or now) if memory else 0,
         started=started,
         cpu_rate=_count(cpu.usage_nano_cores) if cpu else None,
+        swap=_count(swap.swap_usage_bytes) if swap else None,
     )
 
 

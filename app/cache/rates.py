@@ -25,12 +25,16 @@ SAME_START = 1 * SECOND
 
 
 class Usage(Struct, frozen=True, gc=False):
-    """What one container or node used: CPU in nanocores over the `window` ns that ended at `time` (Unix ns), and memory in bytes."""
+    """What one container or node used: CPU in nanocores over the `window` ns that ended at `time` (Unix ns), memory and swap in bytes.
+
+    `swap` is None where the kubelet reports none.
+    """
 
     cpu: int
     memory: int
     time: int
     window: int
+    swap: int | None = None
 
 
 class Step(Struct, frozen=True, gc=False):
@@ -117,7 +121,7 @@ def _checked(new: Sample, cpu: int, window: int) -> Usage | None:
     value), and all do for what is gone (then it is none)."""
     if new.memory is None or (new.memory == 0 and cpu == 0):
         return None
-    return Usage(cpu=cpu, memory=new.memory, time=new.cpu_time, window=window)
+    return Usage(cpu=cpu, memory=new.memory, time=new.cpu_time, window=window, swap=new.swap)
 
 
 def _older(started: int | None, now: int) -> bool:

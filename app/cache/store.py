@@ -4,6 +4,7 @@ What joins a sample with a pod is evaluated again when *either* changes, so ther
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 import structlog
 
@@ -18,6 +19,7 @@ from app.clock import Clock
 from app.kube.records import Key, NodeRecord, PodRecord
 from collectors._base import Batch, CollectError
 
+_NODES_A_STEP = 4
 _log = structlog.get_logger(__name__)
 
 
@@ -48,6 +50,8 @@ class Store:
         self._containers = 0
         self._troubles: dict[str, dict[str, Trouble]] = {}
         """By node and source: which fail now."""
+        self._lost: dict[str, set[Key]] = {}
+        """By node: the keys of which a series ended, still to be published."""
         self._last: dict[Key, int] = {}
         """The time of the last usage of what has none now: pods by key, nodes under ("", name). No older one is served after it."""
         nodes.listeners.append(self._nodes_changed)
@@ -92,10 +96,16 @@ class Store:
         """How many nodes and how many containers have a usage now."""
         return len(self._node_usage), self._containers
 
-    def expire(self) -> None:
-        """Publish the end of everything that outlived its time, one version step a node."""
+    def expire(self) -> bool:
+        """Publish the end of what outlived its time, one version step a node, a few nodes a call. True while some are left.
+
+        When a whole cluster's kubelets fall silent, thousands of nodes end at once: other work gets its turn in between.
+        """
         for node, lost in self._samples.expire().items():
-            self._refresh(node, lost)
+            self._lost.setdefault(node, set()).update(lost)
+        for node in list(islice(self._lost, _NODES_A_STEP)):
+            self._refresh(node, self._lost.pop(node))
+        return bool(self._lost)
 
     def _refresh(self, node: str, changed: set[Key]) -> None:
         """Work the usage of `changed` (pods of `node`, or NODE) out again, and publish."""

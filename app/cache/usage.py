@@ -14,11 +14,12 @@ from app.kube.records import ContainerRecord, NodeRecord, PodRecord
 
 
 class ContainerUsage(Struct, frozen=True, gc=False):
-    """One container: CPU in nanocores, memory in bytes."""
+    """One container: CPU in nanocores, memory and swap in bytes; `swap` is None where the kubelet reports none."""
 
     name: str
     cpu: int
     memory: int
+    swap: int | None = None
 
 
 class PodUsage(Struct, frozen=True, gc=False):
@@ -31,13 +32,14 @@ class PodUsage(Struct, frozen=True, gc=False):
 
 
 class NodeUsage(Struct, frozen=True, gc=False):
-    """A node: CPU in nanocores, memory in bytes, over the `window` ns that ended at `time` (Unix ns)."""
+    """A node: CPU in nanocores over the `window` ns that ended at `time` (Unix ns), memory and swap in bytes; see ContainerUsage."""
 
     cpu: int
     memory: int
     time: int
     window: int
     source: str
+    swap: int | None = None
 
 
 class PodView(Struct, frozen=True, gc=False):
@@ -71,7 +73,7 @@ def pod_usage(pod: PodRecord, sources: Iterable[Series], not_before: int = 0) ->
         earliest = min(usages, key=lambda usage: usage.time)
         if earliest.time >= not_before:
             containers = tuple(
-                ContainerUsage(name=container.name, cpu=usage.cpu, memory=usage.memory)
+                ContainerUsage(name=container.name, cpu=usage.cpu, memory=usage.memory, swap=usage.swap)
                 for container, usage in zip(running, usages, strict=True)
             )
             return PodUsage(containers=containers, time=earliest.time, window=earliest.window, source=series.source.name)
@@ -84,7 +86,7 @@ def node_usage(sources: Iterable[Series], not_before: int = 0) -> NodeUsage | No
         track = series.track(NODE, "")
         usage = track.step.usage if track is not None else None
         if usage is not None and usage.cpu > 0 and usage.memory > 0 and usage.time >= not_before:
-            return NodeUsage(cpu=usage.cpu, memory=usage.memory, time=usage.time, window=usage.window, source=series.source.name)
+            return NodeUsage(usage.cpu, usage.memory, usage.time, usage.window, series.source.name, usage.swap)
     return None
 
 

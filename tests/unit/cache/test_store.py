@@ -391,3 +391,15 @@ def test_an_object_that_cannot_be_made_costs_itself(world: World) -> None:
 
     assert world.cpu == ["300m"]
     assert [log["key"] for log in logs] == [("ns", "p")]
+
+
+def test_many_nodes_that_end_at_once_are_published_a_few_at_a_time(world: World) -> None:
+    """Other work gets its turn; in the end all are gone."""
+    names = [f"m{number}" for number in range(10)]
+    world.nodes.apply([node(name, name) for name in names], [])
+    for name in names:
+        world.store.publish(name, SUMMARY, batch(0, rate=0.3))
+    world.clock.advance(120)
+    left = [world.store.expire() for _ in range(3)]
+
+    assert (left, world.objects("NodeMetrics")) == ([True, True, False], [])

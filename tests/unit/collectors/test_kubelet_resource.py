@@ -43,6 +43,14 @@ def test_a_body_in_the_form_of_kubelets() -> None:
     assert batch.dropped == 0
 
 
+def test_swap_is_read_where_it_is_told() -> None:
+    """A kubelet without swap lines knows nothing of swap, which is not 0."""
+    labels = '{container="c",namespace="ns",pod="p"}'
+    batch = read(container() + f"container_swap_usage_bytes{labels} 4096 {STAMP}\n" + NODE)
+
+    assert (only(batch).swap, batch.node.swap if batch.node else 0) == (4096, None)
+
+
 TOLERATED = [
     pytest.param('container_cpu_usage_seconds_total{pod="p",container="c",namespace="ns"} 2.5', id="labels in any order"),
     pytest.param('container_cpu_usage_seconds_total{container="c",namespace="ns",pod="p",} 2.5', id="a trailing comma"),

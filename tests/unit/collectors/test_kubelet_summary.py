@@ -66,6 +66,8 @@ def test_a_body_in_the_form_of_kubelets() -> None:
         ),
         pytest.param({"memory": {"workingSetBytes": 1}}, "memory_time", 1_700_000_100 * 10**9, id="no time: when it was asked"),
         pytest.param({"startTime": None}, "started", None, id="no start"),
+        pytest.param({"swap": {"time": TIME, "swapUsageBytes": 512}}, "swap", 512, id="swap"),
+        pytest.param({}, "swap", None, id="no swap block: unknown, not 0"),
         pytest.param({"startTime": "0001-01-01T00:00:00Z"}, "started", None, id="Go's zero time is no start"),
         pytest.param({"startTime": "2023-11-14T22:00:00"}, "started", None, id="a time without a zone is nobody's"),
         pytest.param({"startTime": "0001-01-01T00:00:00"}, "started", None, id="and the first of them no crash"),
