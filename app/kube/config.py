@@ -6,11 +6,14 @@ It is imported only here and only when called: it costs 35 MiB and most of a sec
 
 import os
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
+import httpx
 import yaml
 
 from app.clock import Clock, SystemClock
@@ -39,16 +42,23 @@ class Connection:
     proxy: str | None = None
 
 
-def load(kubeconfig: Path | None = None, *, clock: Clock | None = None, environ: Mapping[str, str] = os.environ) -> Connection:
+def load(
+    kubeconfig: Path | None = None,
+    *,
+    clock: Clock | None = None,
+    environ: Mapping[str, str] = os.environ,
+    flag: str = "--kubeconfig",
+) -> Connection:
     """The connection that `kubeconfig` describes; without one that of $KUBECONFIG, of the pod we run in, or of ~/.kube/config.
 
-    Raises KubeError, which says what is missing and where.
+    Raises KubeError, which says what is missing and where; `flag` is the one that `kubeconfig` was given by.
     """
     clock = clock or SystemClock()
     if kubeconfig is not None:
-        if not kubeconfig.is_file():
-            raise KubeError(f"kubeconfig {kubeconfig} does not exist; give --kubeconfig a file that kubectl can use")
-        return _from_files(str(kubeconfig), clock)
+        try:
+            return _from_file(kubeconfig, clock, flag)
+        except KubeError as exc:
+            raise KubeError(f"{flag}: {exc}") from exc
     if environ.get("KUBECONFIG"):
         return _from_files(environ["KUBECONFIG"], clock)
     if environ.get("KUBERNETES_SERVICE_HOST"):
@@ -60,6 +70,13 @@ def load(kubeconfig: Path | None = None, *, clock: Clock | None = None, environ:
         f"no way to kube-apiserver: --kubeconfig and KUBECONFIG are not set, {_HOME_CONFIG} does not exist and this is not a pod; "
         "give --kubeconfig a file that kubectl can use"
     )
+
+
+def _from_file(path: Path, clock: Clock, flag: str) -> Connection:
+    if not path.is_file():
+        fault = "is a directory" if path.is_dir() else "is no file" if path.exists() else "does not exist"
+        raise KubeError(f"kubeconfig {path} {fault}; give {flag} a file that kubectl can use")
+    return _from_files(str(path), clock)
 
 
 def client_context(
@@ -80,11 +97,16 @@ def client_context(
         context.verify_mode = ssl.CERT_NONE
     if certificate is not None:
         try:
-            context.load_cert_chain(str(certificate), str(key) if key else None)
-        except (OSError, ssl.SSLError) as exc:
+            context.load_cert_chain(str(certificate), str(key) if key else None, password=_no_password)
+        except (OSError, ssl.SSLError, ValueError) as exc:
             what = f"cannot use the client certificate {certificate} with the key {key}"
             raise KubeError(f"{what}: {exc}; both must be PEM files that match") from exc
     return context
+
+
+def _no_password() -> str:
+    """Instead of OpenSSL's own question on the terminal."""
+    raise ValueError("the private key is encrypted, which is not supported")
 
 
 def _in_cluster(clock: Clock) -> Connection:
@@ -98,7 +120,7 @@ def _in_cluster(clock: Clock) -> Connection:
     except (ConfigException, OSError) as exc:
         raise KubeError(f"cannot use the pod's service account: {exc}; is automountServiceAccountToken false?") from exc
     credentials = RenewingCredentials(token_file(Path(incluster_config.SERVICE_TOKEN_FILENAME)), clock)
-    return _connection(configuration, credentials)
+    return _connection(configuration, credentials, "the pod's service account")
 
 
 def _from_files(paths: str, clock: Clock) -> Connection:
@@ -106,25 +128,42 @@ def _from_files(paths: str, clock: Clock) -> Connection:
 
     def configure() -> Any:
         configuration = _configuration()
-        try:
+        with _readable(paths, ConfigException):
             load_kube_config(  # type: ignore[no-untyped-call]  # kubernetes has no types here
                 config_file=paths, client_configuration=configuration, persist_config=False
             )
-        except (ConfigException, yaml.YAMLError, OSError) as exc:
-            raise KubeError(f"cannot use kubeconfig {paths}: {exc}; check it with `kubectl config view`") from exc
-        except (KeyError, TypeError, ValueError, AttributeError) as exc:
-            # The official loader trips over what is no kubeconfig; its words would be Python's.
-            raise KubeError(f"{paths} does not have the form of a kubeconfig; check it with `kubectl config view`") from exc
         return configuration
 
     configuration = configure()
-    return _connection(configuration, _credentials(paths, configuration, configure, clock))
+    with _readable(paths, ConfigException):
+        cluster, user = _entries(paths)
+        inline = _inline(configuration, cluster, user)
+    return _connection(configuration, _credentials(user, configuration, configure, clock), paths, inline)
 
 
-def _credentials(paths: str, configuration: Any, configure: Callable[[], Any], clock: Clock) -> Credentials:
+@contextmanager
+def _readable(paths: str, refused: type[Exception]) -> Iterator[None]:
+    """Faults of files as KubeError. `refused` is what the official loader raises on purpose, with words for people."""
+    try:
+        yield
+    except (refused, yaml.YAMLError, OSError) as exc:
+        raise KubeError(f"cannot use kubeconfig {paths}: {exc}; check it with `kubectl config view`") from exc
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as exc:
+        # The official loader trips over what is no kubeconfig; its words would be Python's.
+        raise KubeError(f"{paths} does not have the form of a kubeconfig; check it with `kubectl config view`") from exc
+
+
+class _Entry(NamedTuple):
+    """A cluster or user, and the file that defines it."""
+
+    path: Path = Path()
+    content: Mapping[str, Any] = {}
+
+
+def _credentials(entry: _Entry, configuration: Any, configure: Callable[[], Any], clock: Clock) -> Credentials:
     """Token files and exec plugins are asked again (the official loader reads a tokenFile once only); the rest never changes."""
     header = configuration.api_key.get("BearerToken")
-    path, user = _user(paths)
+    path, user = entry
     if not header:
         if "exec" in user and not configuration.cert_file:
             raise KubeError(f"the exec plugin of kubeconfig {path} gave no credentials; run `kubectl get --raw /version` to see why")
@@ -137,13 +176,14 @@ def _credentials(paths: str, configuration: Any, configure: Callable[[], Any], c
     return FixedCredentials(header)
 
 
-def _user(paths: str) -> tuple[Path, dict[str, Any]]:
-    """The current context's user and the file that defines it. Of several files the first that has a name wins, as in kubectl;
-    the official loader lets the last current-context win, and what it chose is what counts here.
+def _entries(paths: str) -> tuple[_Entry, _Entry]:
+    """The current context's cluster and user. Of several files the first that has a name wins, as in kubectl; the official loader lets
+    the last current-context win, and what it chose is what counts here.
     """
     context_name = ""
-    contexts: dict[str, dict[str, Any]] = {}
-    users: dict[str, tuple[Path, dict[str, Any]]] = {}
+    contexts: dict[str, Mapping[str, Any]] = {}
+    clusters: dict[str, _Entry] = {}
+    users: dict[str, _Entry] = {}
     for part in paths.split(os.pathsep):
         path = Path(part).expanduser()
         if not part or not path.is_file():
@@ -152,9 +192,22 @@ def _user(paths: str) -> tuple[Path, dict[str, Any]]:
         context_name = content.get("current-context", context_name)
         for context in content.get("contexts") or []:
             contexts.setdefault(context["name"], context.get("context") or {})
+        for cluster in content.get("clusters") or []:
+            clusters.setdefault(cluster["name"], _Entry(path, cluster.get("cluster") or {}))
         for user in content.get("users") or []:
-            users.setdefault(user["name"], (path, user.get("user") or {}))
-    return users.get(contexts.get(context_name, {}).get("user", ""), (Path(), {}))
+            users.setdefault(user["name"], _Entry(path, user.get("user") or {}))
+    current = contexts.get(context_name, {})
+    return clusters.get(current.get("cluster", ""), _Entry()), users.get(current.get("user", ""), _Entry())
+
+
+def _inline(configuration: Any, cluster: _Entry, user: _Entry) -> dict[str, str]:
+    """What a person calls the temporary files into which the official loader has written data of a kubeconfig."""
+    files = (
+        (configuration.ssl_ca_cert, "certificate-authority-data", cluster),
+        (configuration.cert_file, "client-certificate-data", user),
+        (configuration.key_file, "client-key-data", user),
+    )
+    return {file: f"{name} of {entry.path}" for file, name, entry in files if file and entry.content.get(name)}
 
 
 def _configuration() -> Any:
@@ -166,14 +219,24 @@ def _configuration() -> Any:
     return configuration
 
 
-def _connection(configuration: Any, credentials: Credentials) -> Connection:
-    server = configuration.host.rstrip("/")
+def _connection(configuration: Any, credentials: Credentials, origin: str, inline: Mapping[str, str] | None = None) -> Connection:
+    server, proxy = configuration.host.rstrip("/"), configuration.proxy or None
+    if fault := _url_fault(server):
+        raise KubeError(f'the server "{server}" of {origin} cannot be used: {fault}; it must be a URL such as https://10.0.0.1:6443')
+    if proxy and (fault := _url_fault(proxy)):
+        raise KubeError(f'the proxy-url "{proxy}" of {origin} cannot be used: {fault}; it must be a URL such as http://10.0.0.1:3128')
     ca_file = Path(configuration.ssl_ca_cert) if configuration.ssl_ca_cert else None
     certificate = Path(configuration.cert_file) if configuration.cert_file else None
     key = Path(configuration.key_file) if configuration.key_file else None
     context = None
     if server.startswith("https://"):
-        context = client_context(ca_file, certificate=certificate, key=key, verify=configuration.verify_ssl)
+        try:
+            context = client_context(ca_file, certificate=certificate, key=key, verify=configuration.verify_ssl)
+        except KubeError as exc:
+            text = str(exc)
+            for file, name in (inline or {}).items():
+                text = text.replace(file, name)
+            raise KubeError(text) from exc
     return Connection(
         server=server,
         ssl_context=context,
@@ -182,5 +245,20 @@ def _connection(configuration: Any, credentials: Credentials) -> Connection:
         certificate=certificate,
         key=key,
         server_name=configuration.tls_server_name or None,
-        proxy=configuration.proxy or None,
+        proxy=proxy,
     )
+
+
+def _url_fault(url: str) -> str:
+    """What keeps us from asking there, "" if nothing does."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL) as exc:
+        return str(exc)
+    if parts.scheme not in {"http", "https"}:
+        return f'the scheme "{parts.scheme}" is not known' if parts.scheme else "it has no scheme"
+    if not parts.hostname:
+        return "it has no host"
+    return "the port must be from 1 to 65535" if port == 0 else ""

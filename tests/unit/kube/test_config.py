@@ -1,3 +1,4 @@
+import re
 import ssl
 import sys
 from pathlib import Path
@@ -6,6 +7,8 @@ from typing import Any
 import pytest
 import trustme
 import yaml
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from app.errors import KubeError
 from app.kube.config import client_context, load
@@ -120,6 +123,8 @@ def test_insecure_skip_tls_verify(tmp_path: Path) -> None:
             "/no/such/file",
             id="CA file missing",
         ),
+        pytest.param("[" * 20_000, "does not have the form of a kubeconfig", id="deep"),
+        pytest.param("a: 2023-99-99", "does not have the form of a kubeconfig", id="a date that is none"),
     ],
 )
 def test_a_bad_kubeconfig_is_a_clear_error(tmp_path: Path, content: str | None, text: str) -> None:
@@ -131,6 +136,85 @@ def test_a_bad_kubeconfig_is_a_clear_error(tmp_path: Path, content: str | None, 
     with pytest.raises(KubeError, match=text) as caught:
         load(path, environ={})
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("server", "fault"),
+    [
+        pytest.param("https://[::1", "Invalid IPv6 URL", id="half an address"),
+        pytest.param("ftp://kube", 'the scheme "ftp" is not known', id="scheme"),
+        pytest.param("https://kube:99999", "Port out of range 0-65535", id="port"),
+        pytest.param("https://kube:0", "the port must be from 1 to 65535", id="port 0"),
+        pytest.param("https://kube:x", "Port could not be cast", id="port in letters"),
+        pytest.param("https://", "it has no ", id="nothing behind the scheme"),
+        pytest.param("https:///x", "it has no host", id="no host"),
+        pytest.param("kube", "it has no scheme", id="no scheme"),
+    ],
+)
+@pytest.mark.parametrize("what", ["server", "proxy-url"])
+def test_a_url_that_cannot_be_asked_is_refused_at_start(tmp_path: Path, what: str, server: str, fault: str) -> None:
+    """The file is named; else each request would fail, with other words."""
+    path = _write(tmp_path / "config", {"token": "t"}, {what: server})
+
+    with pytest.raises(KubeError, match=re.escape(fault)) as caught:
+        load(path, environ={})
+    assert f"the {what} " in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("server", ["http://127.0.0.1:8001", "https://[::1]:6443", "https://kube/clusters/c-1"])
+def test_other_urls_are_taken_as_they_are(tmp_path: Path, server: str) -> None:
+    """Plain http for kubectl proxy, IPv6, and paths as multi-cluster gateways have them."""
+    assert server == load(_write(tmp_path / "config", {"token": "t"}, {"server": server}), environ={}).server
+
+
+def test_a_folder_is_no_kubeconfig(tmp_path: Path) -> None:
+    """It does exist."""
+    with pytest.raises(KubeError, match=f"--kubeconfig: kubeconfig {tmp_path} is a directory"):
+        load(tmp_path, environ={})
+
+
+def test_the_flag_that_gave_the_file_is_named(tmp_path: Path) -> None:
+    """There are three flags for kubeconfigs."""
+    (tmp_path / "config").write_text("[]")
+
+    for path in (tmp_path / "config", tmp_path / "none"):
+        with pytest.raises(KubeError, match=r"^--authentication-kubeconfig: ") as caught:
+            load(path, environ={}, flag="--authentication-kubeconfig")
+        assert " --kubeconfig" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "user", "said"),
+    [
+        pytest.param({"certificate-authority-data": "anVuaw=="}, {"token": "t"}, "in certificate-authority-data of {}: ", id="CA"),
+        pytest.param(
+            {},
+            {"client-certificate-data": "anVuaw==", "client-key-data": "eA=="},
+            "the client certificate client-certificate-data of {0} with the key client-key-data of {0}: ",
+            id="client",
+        ),
+    ],
+)
+def test_bad_data_in_a_kubeconfig_is_found_where_it_is(tmp_path: Path, cluster: dict[str, Any], user: dict[str, Any], said: str) -> None:
+    """The official loader's temporary files mean nothing to anybody."""
+    path = _write(tmp_path / "config", user, cluster)
+
+    with pytest.raises(KubeError) as caught:
+        load(path, environ={})
+    assert said.format(path) in str(caught.value)
+
+
+def test_an_encrypted_key_is_refused_without_asking(tmp_path: Path) -> None:
+    """OpenSSL would ask for the pass phrase on the terminal, and a service has none."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
+    (tmp_path / "key.pem").write_bytes(pem)
+    leaf = trustme.CA().issue_cert("client")
+    leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "leaf.pem"))
+
+    with pytest.raises(KubeError, match=r"key\.pem: the private key is encrypted, which is not supported"):
+        client_context(None, certificate=tmp_path / "leaf.pem", key=tmp_path / "key.pem")
 
 
 def test_without_any_configuration_the_ways_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
