@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import structlog
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from app.auth.identity import PEER_KEY
@@ -20,9 +22,16 @@ MAX_BODY_BYTES = 3 * 1024 * 1024
 HEADER_SECONDS = 10.0
 """Time for a request's headers, from its first byte, and from the handshake to the first headers; then the connection is closed."""
 
+REQUEST_SECONDS = 60.0
+"""Time for an answer to be made and taken, as with kube-apiserver's --request-timeout; then the connection is cut. A peer that does not
+read would hold its request's place among those in flight for ever."""
+
 GOODBYE_SECONDS = 1.0
-"""Time for a peer to answer the end of TLS when the server closes an idle connection; then it is cut. Peers that do not read while
-idle never answer, and would hold up the end of the process."""
+"""Time for a peer to answer the end of TLS when the server closes a connection that is idle or misused; then it is cut. Peers that do
+not read never answer, and would hold up the end of the process."""
+
+PIECE = 4096
+"""Bytes that the parser gets at once. One read may hold hundreds of requests: those behind the first that has to wait stay unparsed."""
 
 _BAD_REQUEST = Problem(400, "BadRequest", "the request is not valid HTTP/1.1")
 _TOO_LARGE = Problem(431, "RequestHeaderFieldsTooLarge", f"the request line and headers are larger than {MAX_HEADER_BYTES} bytes")
@@ -30,12 +39,15 @@ _BODY_TOO_LARGE = Problem(413, "RequestEntityTooLarge", f"the request is larger 
 _UPGRADE = Problem(400, "BadRequest", "kubeglance upgrades no connections: send the request without Connection: Upgrade")
 
 
+_log = structlog.get_logger(__name__)
+
+
 class _Refused(Exception):
     """Ends the parser's work; raised inside its callbacks."""
 
 
 class KubeglanceProtocol(HttpToolsProtocol):
-    """One connection. What it overrides: begin and end of a connection, begin of a message, headers, and the 400 answer."""
+    """One connection. What it overrides: begin and end of a connection, of a message and of an answer, headers, and the 400 answer."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -44,7 +56,9 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._reading_headers = False
         self._header_bytes = 0
         self._message_bytes = 0
+        self._unread = b""
         self._header_timer: asyncio.TimerHandle | None = None
+        self._request_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # only stream transports come here
         """Read the certificate once: it is the connection's, and so the same for all its requests."""
@@ -54,30 +68,45 @@ class KubeglanceProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_header_timer()
+        self._stop_request_timer()
         self._unset_keepalive_if_required()  # uvicorn leaves it running after an error
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
-        # A header without end reaches no callback: count what goes into the parser.
-        self._message_bytes += len(data)
-        if self._reading_headers and self._message_bytes > 2 * MAX_HEADER_BYTES:
-            self._refusal = _TOO_LARGE
-            self.send_400_response("")
+        self._unread += data
+        self._parse()
+
+    def _parse(self) -> None:
+        """Parse what was read, until a request has to wait for the answer to another. What is left keeps the connection from being read."""
+        while self._unread and not self.pipeline and not self.transport.is_closing():
+            piece, self._unread = self._unread[:PIECE], self._unread[PIECE:]
+            # A header without end reaches no callback: count what goes into the parser.
+            self._message_bytes += len(piece)
+            if self._reading_headers and self._message_bytes > 2 * MAX_HEADER_BYTES:
+                self._refusal = _TOO_LARGE
+                self.send_400_response("")
+            elif self._message_bytes > MAX_BODY_BYTES:
+                self._refusal = _BODY_TOO_LARGE
+                self.send_400_response("")
+            else:
+                super().data_received(piece)
+        if self.transport.is_closing():
             return
-        if self._message_bytes > MAX_BODY_BYTES:
-            self._refusal = _BODY_TOO_LARGE
-            self.send_400_response("")
-            return
-        super().data_received(data)
-        if self._reading_headers and self._header_timer is None and not self.transport.is_closing():
+        if self._unread:
+            self.flow.pause_reading()
+        if self._reading_headers and self._header_timer is None:
             self._start_header_timer()
 
     def shutdown(self) -> None:
         super().shutdown()
         if self.transport.is_closing():
             self.loop.call_later(GOODBYE_SECONDS, self.transport.abort)
+
+    def timeout_keep_alive_handler(self) -> None:
+        if not self.transport.is_closing():
+            self._close()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -105,27 +134,43 @@ class KubeglanceProtocol(HttpToolsProtocol):
         if isinstance(self.server_state, ServingState) and self.server_state.draining:
             self.cycle.keep_alive = False
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        super()._start_asgi_task(cycle, app)
+        self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
+
+    def on_response_complete(self) -> None:
+        self._stop_request_timer()
+        super().on_response_complete()
+        self._parse()
+
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002  uvicorn's text, a Status stands for it
-        """Refuse what the parser could not take, and close. Nothing is written into the middle of an answer under way."""
+        """Refuse what the parser could not take, and close. Nothing is written into an answer under way, nor behind a message's own."""
         self._stop_header_timer()
         self._unset_keepalive_if_required()
         if self.transport.is_closing():
             return
         cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and cycle.response_complete and cycle.scope is self.scope:
+            self._close()
+            return
         if cycle is not None and not cycle.response_complete:
             others = bool(self.pipeline) or cycle.scope is not self.scope
             self.pipeline.clear()
             cycle.disconnected = True
             cycle.message_event.set()
             if others or cycle.response_started:
-                self.transport.close()
+                self._close()
                 return
         body = encode_status(self._refusal)
         head = [STATUS_LINE[self._refusal.code]]
         head += [b"%b: %b\r\n" % header for header in self.server_state.default_headers]
         head.append(b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body))
         self.transport.write(b"".join((*head, body)))
+        self._close()
+
+    def _close(self) -> None:
         self.transport.close()
+        self.loop.call_later(GOODBYE_SECONDS, self.transport.abort)
 
     def _asks_for_upgrade(self) -> bool:
         return any(
@@ -148,5 +193,17 @@ class KubeglanceProtocol(HttpToolsProtocol):
 
     def _headers_late(self) -> None:
         self._header_timer = None
-        if not self.transport.is_closing():
-            self.transport.close()
+        if self.flow.read_paused:  # the peer is not late: what is missing waits until an answer is done
+            self._start_header_timer()
+        elif not self.transport.is_closing():
+            self._close()
+
+    def _stop_request_timer(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None
+
+    def _request_late(self) -> None:
+        self._request_timer = None
+        _log.info("a connection is cut: an answer was not taken in time", seconds=REQUEST_SECONDS, client=self.client)
+        self.transport.abort()

@@ -7,10 +7,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from app.auth.identity import PEER_KEY
+from app.serving.dispatch import Dispatcher
 from app.serving.peer import NO_PEER
-from app.serving.protocol import HEADER_SECONDS, MAX_BODY_BYTES, MAX_HEADER_BYTES, KubeglanceProtocol
+from app.serving.protocol import (
+    GOODBYE_SECONDS,
+    HEADER_SECONDS,
+    MAX_BODY_BYTES,
+    MAX_HEADER_BYTES,
+    PIECE,
+    REQUEST_SECONDS,
+    KubeglanceProtocol,
+)
 from app.serving.server import KEEP_ALIVE, server_config
 from app.serving.state import ServingState
 from tests.unit.serving.loopback import LOOPS, connected, listening, run
@@ -37,12 +47,16 @@ class Echo:
 
 
 class Paper(asyncio.Transport):
-    """Keeps what is written."""
+    """Keeps what is written. A peer that never answers: only abort ends the connection."""
+
+    protocol: KubeglanceProtocol
 
     def __init__(self) -> None:
         super().__init__()
         self.written = b""
         self.closed = False
+        self.aborted = False
+        self.reading = True
 
     def write(self, data: Any) -> None:
         self.written += bytes(data)
@@ -50,20 +64,25 @@ class Paper(asyncio.Transport):
     def close(self) -> None:
         self.closed = True
 
+    def abort(self) -> None:
+        self.closed = self.aborted = True
+        self.protocol.connection_lost(None)
+
     def is_closing(self) -> bool:
         return self.closed
 
     def pause_reading(self) -> None:
-        pass
+        self.reading = False
 
     def resume_reading(self) -> None:
-        pass
+        self.reading = True
 
 
 def on_paper(app: Any) -> tuple[KubeglanceProtocol, Paper]:
     config = server_config(app, host="127.0.0.1", port=0, lifespan=False)
     config.load()
     protocol, transport = KubeglanceProtocol(config, ServingState(), {}, asyncio.get_running_loop()), Paper()
+    transport.protocol = protocol
     protocol.connection_made(transport)
     return protocol, transport
 
@@ -94,7 +113,12 @@ def on_paper(app: Any) -> tuple[KubeglanceProtocol, Paper]:
             b"GET / HTTP/1.1\r\n" + b"X: 0123456789\r\n" * 5000 + b"\r\n", 431, "RequestHeaderFieldsTooLarge", id="many small headers"
         ),
         pytest.param(b"GET /" + b"x" * MAX_HEADER_BYTES + b" HTTP/1.1\r\n\r\n", 431, "RequestHeaderFieldsTooLarge", id="long path"),
-        pytest.param(b"GET / HTTP/1.1\r\nX: " + b"x" * 4 * MAX_HEADER_BYTES, 431, "RequestHeaderFieldsTooLarge", id="header without end"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nX: " + b"x" * (2 * MAX_HEADER_BYTES + PIECE - 18),
+            431,
+            "RequestHeaderFieldsTooLarge",
+            id="header without end",
+        ),
     ],
 )
 def test_refusals(loop: str, request_bytes: bytes, status: int, reason: str) -> None:
@@ -174,6 +198,69 @@ async def test_a_broken_body_gets_a_400() -> None:
     protocol.connection_lost(None)
 
 
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        pytest.param(b"Content-Length: 9999999", [b"x" * 65536] * (MAX_BODY_BYTES // 65536 + 1), id="large"),
+        pytest.param(b"Transfer-Encoding: chunked", [b"zz\r\n"], id="broken"),
+    ],
+)
+async def test_an_answered_request_gets_no_second_answer(head: bytes, body: list[bytes]) -> None:
+    """What is wrong with the rest of a request that was answered already closes the connection and no more."""
+    protocol, transport = on_paper(Echo())
+    protocol.data_received(b"POST /x HTTP/1.1\r\n" + head + b"\r\n\r\n")
+    await asyncio.sleep(0)
+    for piece in body:
+        protocol.data_received(piece)
+    assert transport.is_closing()
+    assert 1 == transport.written.count(b"HTTP/1.1 ")
+    assert transport.written.startswith(b"HTTP/1.1 200 ")
+    protocol.connection_lost(None)
+
+
+async def test_a_bad_request_behind_an_answered_one_gets_its_400() -> None:
+    """The next message has an answer of its own."""
+    protocol, transport = on_paper(Echo())
+    protocol.data_received(GET)
+    await asyncio.sleep(0)
+    protocol.data_received(b"rubbish\r\n\r\n")
+    assert transport.is_closing()
+    assert [b"200", b"400"] == [part[:3] for part in transport.written.split(b"HTTP/1.1 ")[1:]]
+    protocol.connection_lost(None)
+
+
+@both_loops
+def test_long_pipelines_are_answered(loop: str) -> None:
+    """Requests sent without waiting are all answered, however many there are: limits hold for each by itself."""
+
+    async def test() -> None:
+        header = (b"x", b"y" * 1000)
+        async with listening(Echo()) as server, connected(server.port) as connection:
+            asked = [b"GET /%d HTTP/1.1\r\n%s: %s\r\n\r\n" % (number, *header) for number in range(600)]
+            connection.writer.write(b"".join(asked))
+            assert [b"/%d" % number for number in range(600)] == [(await connection.reply()).body for _ in asked]
+
+    run(loop, test())
+
+
+async def test_waiting_requests_are_few() -> None:
+    """A peer that sends and sends has its requests parsed as answers are done, and is not read from meanwhile."""
+    app = Echo()
+    app.hold = asyncio.Event()
+    protocol, transport = on_paper(app)
+    protocol.data_received(GET * 5000)
+    await asyncio.sleep(0)
+    reading = [transport.reading]
+    assert len(protocol.pipeline) < 200
+    app.hold.set()
+    for _ in range(20_000):
+        await asyncio.sleep(0)
+    assert 5000 == transport.written.count(b"HTTP/1.1 200 ")
+    reading.append(transport.reading)
+    assert [False, True] == reading
+    protocol.connection_lost(None)
+
+
 async def test_large_bodies_are_refused() -> None:
     """Nothing here reads bodies: more than kube-apiserver's 3 MiB is 413."""
     app = Echo()
@@ -216,6 +303,82 @@ async def test_headers_have_ten_seconds(pieces: list[bytes]) -> None:
 
 
 @pytest.mark.looptime
+async def test_late_peers_are_cut() -> None:
+    """A peer that does not answer the end of TLS is cut a second later, after late headers, rubbish or idleness alike."""
+    loop = asyncio.get_running_loop()
+    for sent, seconds in ((b"GET /x", HEADER_SECONDS), (b"rubbish\r\n\r\n", 0), (GET, KEEP_ALIVE)):
+        protocol, transport = on_paper(Echo())
+        protocol.data_received(sent)
+        end = loop.time() + seconds + GOODBYE_SECONDS
+        await asyncio.sleep(end - 0.01 - loop.time())
+        assert (True, False) == (transport.closed, transport.aborted), sent
+        await asyncio.sleep(0.02)
+        assert transport.aborted, sent
+
+
+@pytest.mark.looptime
+async def test_headers_that_wait_for_an_answer_are_not_late() -> None:
+    """While requests wait the connection is not read: the 10 s of half a request behind them do not end it."""
+    app = Echo()
+    app.hold = asyncio.Event()
+    protocol, transport = on_paper(app)
+    protocol.data_received(GET + GET + b"GET /y HTTP/1.1\r\n")
+    await asyncio.sleep(2.5 * HEADER_SECONDS)
+    assert not transport.is_closing()
+    app.hold.set()
+    await asyncio.sleep(0.1)
+    protocol.data_received(b"\r\n")
+    await asyncio.sleep(0.1)
+    assert 3 == transport.written.count(b"HTTP/1.1 200 ")
+    protocol.connection_lost(None)
+
+
+@pytest.mark.looptime
+async def test_a_peer_that_does_not_read_loses_its_place() -> None:
+    """An answer that is not taken within 60 s is cut off, and its place among the requests in flight is free."""
+
+    async def large(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]})
+        for piece in (b"a", b"b", b"c"):
+            await send({"type": "http.response.body", "body": piece, "more_body": piece != b"c"})
+
+    dispatcher = Dispatcher(large, large, max_in_flight=1)
+    protocol, transport = on_paper(dispatcher)
+    protocol.pause_writing()
+    protocol.data_received(GET)
+    await asyncio.sleep(REQUEST_SECONDS - 0.01)
+    assert (1, False) == (dispatcher.in_flight, transport.aborted)
+    with capture_logs() as logs:
+        await asyncio.sleep(0.02)
+    assert (0, True) == (dispatcher.in_flight, transport.aborted)
+    assert ["a connection is cut: an answer was not taken in time"] == [log["event"] for log in logs]
+
+
+@pytest.mark.looptime
+async def test_each_request_has_its_own_minute() -> None:
+    """Time counts from a request's begin to its answer's end; what follows on the connection counts anew."""
+    protocol, transport = on_paper(Echo())
+    for _ in range(4):
+        protocol.data_received(GET)
+        await asyncio.sleep(0.5 * REQUEST_SECONDS)
+    app = Echo()
+    app.hold = asyncio.Event()
+    protocol.app = app
+    protocol.data_received(GET + GET)
+    await asyncio.sleep(REQUEST_SECONDS - 1)
+    app.hold.set()
+    await asyncio.sleep(0.1)
+    app.hold.clear()
+    protocol.data_received(GET)
+    await asyncio.sleep(REQUEST_SECONDS - 1)
+    assert not transport.is_closing()
+    assert 6 == transport.written.count(b"HTTP/1.1 200 ")
+    protocol.connection_lost(None)
+    app.hold.set()
+    await asyncio.sleep(0)
+
+
+@pytest.mark.looptime
 async def test_idle_connections_stay_longer_than_gos() -> None:
     """Between requests a connection stays for 130 s; the 10 s count anew from the next request's first byte."""
     protocol, transport = on_paper(Echo())
@@ -241,7 +404,7 @@ async def test_slow_answers_are_not_header_time() -> None:
     app.hold = asyncio.Event()
     protocol, transport = on_paper(app)
     protocol.data_received(GET)
-    await asyncio.sleep(60)
+    await asyncio.sleep(REQUEST_SECONDS - 1)
     app.hold.set()
     await asyncio.sleep(0.1)
     assert not transport.is_closing()
