@@ -123,6 +123,7 @@ async def main() -> None:
         _print(f"{step} (one node)", [seconds for spent in rounds for seconds in spent[step]])
     api = "/apis/metrics.k8s.io/v1beta1"
     table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    protobuf = "application/vnd.kubernetes.protobuf, */*"
     namespace, name = bench.some_pod
     for what, path, query, accept in (
         ("get one pod", f"{api}/namespaces/{namespace}/pods/{name}", "", "application/json"),
@@ -131,6 +132,8 @@ async def main() -> None:
         ("list nodes", f"{api}/nodes", "", "application/json"),
         ("list all pods", f"{api}/pods", "", "application/json"),
         ("list all pods as a Table", f"{api}/pods", "", table),
+        ("list nodes in protobuf", f"{api}/nodes", "", protobuf),
+        ("list all pods in protobuf", f"{api}/pods", "", protobuf),
     ):
         first = await bench.read(path, query, accept)
         _print(f"{what}, first after a publish", [first])

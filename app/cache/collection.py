@@ -16,8 +16,8 @@ class Item(Struct, gc=False, weakref=False):
 
     `body` is its JSON without kind and apiVersion, so that one encoding serves every version of the group:
     `{"metadata":{...},...}`; `metadata_end` is the offset behind the metadata object. `version` is its resourceVersion. `value` is
-    what the kind's table cells are made of, `created` when it was measured (Unix ns). `row` is room for the Table row's cells,
-    encoded when first read.
+    what the kind's table cells are made of, `created` when it was measured (Unix ns). `row` is room for the Table row's cells, `entry`
+    for its protobuf as an element of a list, both encoded when first read.
     """
 
     key: Key
@@ -27,7 +27,9 @@ class Item(Struct, gc=False, weakref=False):
     metadata_end: int
     value: Any
     created: int = 0
+    annotations: Labels = ()
     row: bytes | None = None
+    entry: bytes | None = None
 
     @property
     def metadata(self) -> bytes:

@@ -78,4 +78,5 @@ def publish(key: Key, projected: Projected, version: int) -> Item:
         metadata_end=len(head),
         value=projected.value,
         created=projected.created,
+        annotations=projected.annotations,
     )

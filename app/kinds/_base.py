@@ -30,6 +30,7 @@ class Kind:
     uses for a subject without values (metrics-server says podmetrics.metrics.k8s.io for pods).
     `cells(name, value)` gives one cell for each column. `schema` is the OpenAPI schema of the object's fields beyond apiVersion, kind
     and metadata: {"properties": {...}, "required": [...], "description": ...}.
+    `protobuf(value)` gives the bytes of the protobuf fields behind metadata, which is field 1; None where the kind has no such message.
     """
 
     group: str
@@ -44,6 +45,7 @@ class Kind:
     schema: Mapping[str, Any]
     project: Callable[[Any], Projected | None]
     cells: Callable[[str, Any], tuple[Cell, ...]]
+    protobuf: Callable[[Any], bytes] | None = None
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ("get", "list")

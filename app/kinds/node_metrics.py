@@ -6,8 +6,11 @@ from app.cache.usage import NodeUsage, NodeView
 from app.duration import format_duration
 from app.kinds._base import Cell, Kind, Projected, Subject
 from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, source_annotation
+from app.kinds._usage_message import usage_fields, window_fields
 from app.wire.quantity import format_bytes, format_cpu
 from app.wire.timestamps import format_time
+
+_USAGE = usage_fields(4)
 
 
 class _Fields(Struct, frozen=True, gc=False):
@@ -39,6 +42,11 @@ def cells(name: str, usage: NodeUsage) -> tuple[Cell, ...]:
     return (name, format_cpu(usage.cpu), format_bytes(usage.memory), format_duration(usage.window))
 
 
+def protobuf(usage: NodeUsage) -> bytes:
+    """Fields 2 to 4 of NodeMetrics."""
+    return window_fields(usage.time, usage.window) + _USAGE(usage.cpu, usage.memory)
+
+
 KIND = Kind(
     group="metrics.k8s.io",
     versions=("v1", "v1beta1"),
@@ -56,5 +64,6 @@ KIND = Kind(
     },
     project=project,
     cells=cells,
+    protobuf=protobuf,
     version_priorities=VERSION_PRIORITIES,
 )

@@ -6,8 +6,12 @@ from app.cache.usage import PodUsage, PodView
 from app.duration import format_duration
 from app.kinds._base import Cell, Kind, Projected, Subject
 from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, source_annotation
+from app.kinds._usage_message import usage_fields, window_fields
+from app.wire.protobuf import delimited, string
 from app.wire.quantity import format_bytes, format_cpu
 from app.wire.timestamps import format_time
+
+_CONTAINER_USAGE = usage_fields(2)
 
 
 class _Container(Struct, frozen=True, gc=False):
@@ -49,6 +53,14 @@ def cells(name: str, usage: PodUsage) -> tuple[Cell, ...]:
     return (name, format_cpu(cpu), format_bytes(memory), format_duration(usage.window))
 
 
+def protobuf(usage: PodUsage) -> bytes:
+    """Fields 2 to 4 of PodMetrics."""
+    containers = [
+        delimited(4, string(1, container.name) + _CONTAINER_USAGE(container.cpu, container.memory)) for container in usage.containers
+    ]
+    return b"".join((window_fields(usage.time, usage.window), *containers))
+
+
 KIND = Kind(
     group="metrics.k8s.io",
     versions=("v1", "v1beta1"),
@@ -80,5 +92,6 @@ KIND = Kind(
     },
     project=project,
     cells=cells,
+    protobuf=protobuf,
     version_priorities=VERSION_PRIORITIES,
 )

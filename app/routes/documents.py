@@ -1,6 +1,6 @@
 """Documents that are ready in memory: bytes, their tag, and the answer to a request for them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from app.kinds._base import Kind
 from app.routes.respond import JSON, Answer, Scope, header, joined_header, query_of
-from app.wire.accept import Target, negotiate, wants_pretty
+from app.wire.accept import Allows, is_plain, negotiate, wants_pretty
 from app.wire.etag import etag_matches, make_etag
 from app.wire.query import parse_query
 
@@ -43,7 +43,7 @@ def tagged(scope: Scope, document: Document, headers: Sequence[tuple[str, str]] 
     return Answer(200, document.body, content_type, all_headers)
 
 
-def negotiated(scope: Scope, document: Document, allows: Callable[[Target], bool] = lambda _target: False) -> Answer:
+def negotiated(scope: Scope, document: Document, allows: Allows = is_plain) -> Answer:
     """The document as plain JSON, indented for human readers. Raises Problem 406."""
     pretty = negotiate(joined_header(scope, b"accept"), allows=allows).pretty or human(scope)
     return Answer(200, indent(document.body) if pretty else document.body)

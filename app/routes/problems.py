@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.errors import Problem
-from app.routes.respond import NO_SNIFF, Answer, Receive, Scope, Send, audit_id, header, query_of, send_answer
-from app.wire.accept import wants_pretty
+from app.routes.respond import NO_SNIFF, Answer, Receive, Scope, Send, audit_id, header, joined_header, query_of, send_answer
+from app.wire import messages
+from app.wire.accept import PROTOBUF, error_media, wants_pretty
 from app.wire.query import parse_query
 from app.wire.status import encode_status, internal_error, unknown_path
 
@@ -35,7 +36,7 @@ class Endpoint:
 
 
 def answer_of(scope: Scope, exc: Exception) -> Answer:
-    """The response to an exception. What is no Problem is logged with its traceback and answered 500."""
+    """The response to an exception, in JSON or protobuf. What is no Problem is logged with its traceback and answered 500."""
     if isinstance(exc, Problem):
         problem = exc
     elif isinstance(exc, HTTPException) and exc.status_code == 404:
@@ -45,9 +46,14 @@ def answer_of(scope: Scope, exc: Exception) -> Answer:
     else:
         problem = internal_error(audit_id(scope))
         logger.error("request failed: %s %s audit-id=%s", scope["method"], scope["path"], audit_id(scope), exc_info=exc)
-    body = encode_status(problem)
-    if wants_pretty(parse_query(query_of(scope)), header(scope, b"user-agent")):
-        body = msgspec.json.format(body, indent=2)
+    media = error_media(joined_header(scope, b"accept"))
+    if media == PROTOBUF:
+        body = messages.status(problem)
+    else:
+        body = encode_status(problem)
+        if wants_pretty(parse_query(query_of(scope)), header(scope, b"user-agent")):
+            body = msgspec.json.format(body, indent=2)
+        body += b"\n"
     headers = [(name.lower(), value) for name, value in problem.headers]
     names = {name for name, _ in headers}
     delay = (problem.details or {}).get("retryAfterSeconds")
@@ -55,7 +61,7 @@ def answer_of(scope: Scope, exc: Exception) -> Answer:
         headers.append(("retry-after", str(delay or 1)))
     if problem.code in {401, 403} and "x-content-type-options" not in names:
         headers.append(NO_SNIFF)
-    return Answer(problem.code, body + b"\n", headers=tuple(headers))
+    return Answer(problem.code, body, media, headers=tuple(headers))
 
 
 def install_handlers(app: FastAPI) -> None:

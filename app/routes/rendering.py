@@ -3,14 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from app.cache.collection import Item
 from app.errors import Problem
 from app.kinds._base import Kind
-from app.wire.accept import Target
-from app.wire.table import NONE, OBJECT, encode_cells, encode_columns, head, parse_include_object, partial_object, row
+from app.wire.accept import JSON, Negotiated
+from app.wire.table import NONE, OBJECT, encode_cells, encode_columns, head, list_metadata, parse_include_object, partial_object, row
+
+TABLE, PARTIAL, PARTIAL_LIST = "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 
 
 class Form(Struct, frozen=True):
@@ -19,6 +22,22 @@ class Form(Struct, frozen=True):
     target: str = ""
     version: str = ""
     include: str = ""
+    media: str = JSON
+
+
+class Page(NamedTuple):
+    """What ListMeta tells of a list: its version, and where there is more, the token for the next page and how much that is."""
+
+    version: int
+    token: str = ""
+    remaining: int | None = None
+
+
+class Body(NamedTuple):
+    """Chunks of a body and their total length, -1 where it is not known before they are joined."""
+
+    chunks: Iterable[bytes]
+    length: int = -1
 
 
 PLAIN = Form()
@@ -26,61 +45,66 @@ PLAIN = Form()
 BATCH = 256
 """Items joined at once where a list is streamed: enough to be quick, few enough to be small."""
 
+_END = b"]}\n"
 
-def form_of(target: Target | None, query: Mapping[str, str]) -> Form:
+
+def form_of(negotiated: Negotiated, query: Mapping[str, str]) -> Form:
     """The form that was negotiated. Raises Problem 400 for a bad includeObject."""
+    target = negotiated.target
     if target is None:
-        return PLAIN
-    include = parse_include_object(query) if target.kind == "Table" else ""
-    return Form(target.kind, target.version, include)
+        return PLAIN if negotiated.media == JSON else Form(media=negotiated.media)
+    include = parse_include_object(query) if target.kind == TABLE else ""
+    return Form(target.kind, target.version, include, negotiated.media)
+
+
+def check_scope(form: Form, kind: Kind, *, many: bool) -> None:
+    """Raises Problem 406 where metadata of one object was asked of a list, or the other way round."""
+    if many and form.target == PARTIAL:
+        raise _wrong_form(f"you requested {PARTIAL}, but the requested object is a list ({kind.list_kind})")
+    if not many and form.target == PARTIAL_LIST:
+        raise _wrong_form(f"you requested {PARTIAL_LIST}, but the requested object is not a list ({kind.kind})")
 
 
 class Renderer:
-    """Makes the bodies of one kind in one of its versions."""
+    """Makes the JSON bodies of one kind in one of its versions."""
 
     def __init__(self, kind: Kind, version: str) -> None:
         self._kind = kind
-        self.group_version = f"{kind.group}/{version}"
-        self._item_head = head(kind.kind, self.group_version)
-        self._list_head = head(kind.list_kind, self.group_version)
+        group_version = f"{kind.group}/{version}"
+        self._item_head = head(kind.kind, group_version)
+        self._list_head = head(kind.list_kind, group_version)
         self._columns = encode_columns([asdict(column) for column in kind.columns])
 
     def one(self, item: Item, form: Form) -> bytes:
-        """The body of a get."""
-        if form.target == "PartialObjectMetadataList":
-            raise _wrong_form(f"you requested PartialObjectMetadataList, but the requested object is not a list ({self._kind.kind})")
-        if form.target == "Table":
-            metadata = b'{"resourceVersion":"%d"}' % item.version
-            return b"".join(self.many([item], metadata, form))
-        if form.target == "PartialObjectMetadata":
+        """The body of a get. Raises Problem 406."""
+        check_scope(form, self._kind, many=False)
+        if form.target == TABLE:
+            return b"".join(self.many([item], Page(item.version), form).chunks)
+        if form.target == PARTIAL:
             return partial_object(_partial_head(form), item.metadata) + b"\n"
         return self._whole(item) + b"\n"
 
-    def many(self, items: Sequence[Item], metadata: bytes, form: Form) -> Iterable[bytes]:
-        """The body of a list, in chunks."""
-        if form.target == "PartialObjectMetadata":
-            raise _wrong_form(f"you requested PartialObjectMetadata, but the requested object is a list ({self._kind.list_kind})")
-        if form.target == "Table":
+    def many(self, items: Sequence[Item], page: Page, form: Form) -> Body:
+        """The body of a list, in chunks. Raises Problem 406."""
+        check_scope(form, self._kind, many=True)
+        metadata = list_metadata(*page)
+        if form.target == TABLE:
             start = b'%b"metadata":%b,"columnDefinitions":%b,"rows":[' % (
-                head("Table", f"meta.k8s.io/{form.version}"),
+                head(TABLE, f"meta.k8s.io/{form.version}"),
                 metadata,
                 self._columns,
             )
             partial = _partial_head(form)
             chunks = (self._row(item, form, partial) for item in items)
-        elif form.target == "PartialObjectMetadataList":
+        elif form.target == PARTIAL_LIST:
             partial = _partial_head(form)
-            start = b'%b"metadata":%b,"items":[' % (head("PartialObjectMetadataList", f"meta.k8s.io/{form.version}"), metadata)
+            start = b'%b"metadata":%b,"items":[' % (head(PARTIAL_LIST, f"meta.k8s.io/{form.version}"), metadata)
             chunks = (partial_object(partial, item.metadata) for item in items)
         else:
             start = b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
-            return _joined(start, (item.body for item in items))
-        return _joined(start, chunks)
-
-    def plain_length(self, items: Sequence[Item], metadata: bytes) -> int:
-        """The length of the plain list, without making it."""
-        around = len(self._list_head) + len(b'"metadata":,"items":[') + len(metadata) + len(b"]}\n")
-        return around + sum(len(item.body) for item in items) + max(len(items) - 1, 0)
+            length = len(start) + sum(len(item.body) for item in items) + max(len(items) - 1, 0) + len(_END)
+            return Body(_joined(start, (item.body for item in items)), length)
+        return Body(_joined(start, chunks))
 
     def _whole(self, item: Item) -> bytes:
         return self._item_head + item.body[1:]
@@ -97,7 +121,7 @@ class Renderer:
 
 
 def _partial_head(form: Form) -> bytes:
-    return head("PartialObjectMetadata", f"meta.k8s.io/{form.version}")
+    return head(PARTIAL, f"meta.k8s.io/{form.version}")
 
 
 def _joined(start: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -110,7 +134,7 @@ def _joined(start: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
         batch = b",".join(islice(rest, BATCH))
         if batch:
             yield b","
-    yield b"]}\n"
+    yield _END
 
 
 def _wrong_form(message: str) -> Problem:

@@ -5,7 +5,7 @@ Order of checks, as in the real API server: who may (the gate), what exists (404
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from random import randrange
@@ -22,10 +22,11 @@ from app.errors import Problem
 from app.kinds._base import Kind, Subject
 from app.routes.documents import indent
 from app.routes.problems import Endpoint
-from app.routes.rendering import PLAIN, Form, Renderer, form_of
+from app.routes.protobuf_rendering import ProtobufRenderer
+from app.routes.rendering import Form, Page, Renderer, form_of
 from app.routes.respond import Answer, Scope, header, joined_header, query_of
 from app.routes.versions import Versions, check_version
-from app.wire.accept import Negotiated, is_meta, negotiate, wants_pretty
+from app.wire.accept import JSON, PROTOBUF, Negotiated, Target, is_meta, negotiate, wants_pretty
 from app.wire.continuation import encode_continue
 from app.wire.field_selectors import ANY, parse_field_selector
 from app.wire.label_selectors import EVERYTHING, parse_label_selector
@@ -33,7 +34,6 @@ from app.wire.list_options import ListOptions, parse_list_options, parse_version
 from app.wire.query import boolean, parse_query
 from app.wire.request_info import RequestInfo, is_path_segment, split_request
 from app.wire.status import method_not_allowed, not_found, unknown_path
-from app.wire.table import list_metadata
 
 RENDERED_BYTES = 16 * 1024 * 1024
 """Room for whole lists that were rendered, of the current version only."""
@@ -95,7 +95,8 @@ class _Bound(NamedTuple):
 
     kind: Kind
     collection: Collection
-    renderer: Renderer
+    version: str
+    renderers: Mapping[str, Renderer | ProtobufRenderer]
 
 
 class Resources:
@@ -108,18 +109,20 @@ class Resources:
         self._observe = observe
         self._versions = versions
         self._bound = {
-            (kind.group, version, kind.resource): _Bound(kind, collection, Renderer(kind, version))
+            (kind.group, version, kind.resource): _Bound(
+                kind, collection, version, {JSON: Renderer(kind, version), PROTOBUF: ProtobufRenderer(kind, version)}
+            )
             for kind, collection in served
             for version in kind.versions
         }
         # Whole lists by what they look like; the value tells its version, and an old one is overwritten.
-        self._rendered: LRUCache[tuple[str, str, str | None, Form], Rendered] = LRUCache(
+        self._rendered: LRUCache[tuple[str, str, str, str | None, Form], Rendered] = LRUCache(
             rendered_bytes, getsizeof=lambda rendered: len(rendered.body)
         )
         # Snapshots of lists that have further pages, so that those pages are of the first one's moment.
         self._pinned: TTLCache[tuple[str, str, str | None, int], Sequence[Item]] = TTLCache(PINNED_LISTS, PINNED_SECONDS, timer=timer)
 
-        self._agreed: LRUCache[str, Negotiated] = LRUCache(64)
+        self._agreed: LRUCache[tuple[str, bool], Negotiated] = LRUCache(64)
 
     async def answer(self, scope: Scope) -> Answer:
         """The answer to a request. Raises Problem."""
@@ -134,39 +137,41 @@ class Resources:
             raise unknown_path()
         if scope["method"] not in {"GET", "HEAD"} or (info.by_path and verb != "watch"):
             raise method_not_allowed(bound.kind.group, bound.kind.resource, verb or scope["method"].lower(), allow=_ALLOW)
-        negotiated = self._negotiate(joined_header(scope, b"accept"))
-        pretty = negotiated.pretty or wants_pretty(query, header(scope, b"user-agent"))
+        negotiated = self._negotiate(joined_header(scope, b"accept"), bound.kind)
+        pretty = negotiated.media == JSON and (negotiated.pretty or wants_pretty(query, header(scope, b"user-agent")))
         if info.name and not info.by_path:
             body = self._get(bound, (info.namespace, info.name), negotiated, query)
-            return Answer(200, indent(body) if pretty else body)
+            return Answer(200, indent(body) if pretty else body, negotiated.media)
         options = parse_list_options(query, watch=info.by_path) if query or info.by_path else _WHOLE_LIST
         if options.watch:
             raise method_not_allowed(bound.kind.group, bound.kind.resource, "watch", allow=_ALLOW)
-        form = form_of(negotiated.target, query)
+        form = form_of(negotiated, query)
         namespace = info.namespace if info.namespace or not bound.kind.namespaced else None
         answer = await self._list(bound, namespace, options, form)
         if pretty:
             return Answer(200, indent(answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)))
         return answer
 
-    def _negotiate(self, accept: str) -> Negotiated:
+    def _negotiate(self, accept: str, kind: Kind) -> Negotiated:
         """The form that was agreed on. Few Accept headers are in use, so that each is read once."""
-        known = self._agreed.get(accept)
+        cache_key = (accept, kind.protobuf is not None)
+        known = self._agreed.get(cache_key)
         if known is None:
-            known = negotiate(accept, allows=is_meta)
+            allows = is_meta if kind.protobuf is not None else _allows_without_message
+            known = negotiate(accept, allows=allows, media_types=(JSON, PROTOBUF))
             if len(accept) <= _LONGEST_KEPT_ACCEPT:
-                self._agreed[accept] = known
+                self._agreed[cache_key] = known
         return known
 
     def _get(self, bound: _Bound, key: tuple[str, str], negotiated: Negotiated, query: dict[str, str]) -> bytes:
-        form = form_of(negotiated.target, query) if negotiated.target is not None else PLAIN
+        form = form_of(negotiated, query)
         if "resourceVersion" in query:
             check_version(self._versions, parse_version(query["resourceVersion"]), "", bound.collection.version)
         item = bound.collection.get(key)
         if item is None:
             raise _absent(bound, key)
         self._observe(item.created)
-        return bound.renderer.one(item, form)
+        return bound.renderers[form.media].one(item, form)
 
     async def _list(self, bound: _Bound, namespace: str | None, options: ListOptions, form: Form) -> Answer:
         collection, kind = bound.collection, bound.kind
@@ -174,12 +179,12 @@ class Resources:
         check_version(self._versions, options.version, options.match, version)
         cache_key = None
         if not options.limit and options.continuation is None and options.labels.empty and options.fields.empty:
-            cache_key = (bound.renderer.group_version, kind.resource, namespace, form)
+            cache_key = (kind.group, bound.version, kind.resource, namespace, form)
             rendered = self._rendered.get(cache_key)
             if rendered is not None and rendered.version == version:
                 if rendered.created:
                     self._observe(rendered.created)
-                return Answer(200, rendered.body)
+                return Answer(200, rendered.body, form.media)
         items, version = self._select(bound, namespace, options)
         items = await _filtered(items, options)
         token, remaining = "", None
@@ -192,15 +197,13 @@ class Resources:
         created = items[randrange(len(items))].created if items else 0  # noqa: S311  a sample for a histogram
         if items:
             self._observe(created)
-        metadata = list_metadata(version, token, remaining)
-        chunks = bound.renderer.many(items, metadata, form)
-        length = 0 if form.target else bound.renderer.plain_length(items, metadata)
-        if not form.target and (cache_key is None or length > self._rendered.maxsize // 2):
-            return Answer(200, chunks, length=length)
+        chunks, length = bound.renderers[form.media].many(items, Page(version, token, remaining), form)
+        if length >= 0 and (cache_key is None or length > self._rendered.maxsize // 2):
+            return Answer(200, chunks, form.media, length=length)
         body = b"".join(chunks)
         if cache_key is not None and len(body) <= self._rendered.maxsize // 2:
             self._rendered[cache_key] = Rendered(version, body, created)
-        return Answer(200, body)
+        return Answer(200, body, form.media)
 
     def _select(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:
         """The items from where the page begins, before selectors, and the version that the page bears.
@@ -273,6 +276,11 @@ def _narrowed(asked: Attributes, query: dict[str, str]) -> Attributes:
         label_selector=labels.for_review(),
         field_selector=fields.for_review() if len(fields.terms) <= MOST_REVIEWED else (),
     )
+
+
+def _allows_without_message(media: str, target: Target | None) -> bool:
+    """What a kind without a protobuf message is served as: its metadata still has one."""
+    return is_meta(media, target) and (media == JSON or target is not None)
 
 
 def _fits(kind: Kind, info: RequestInfo) -> bool:

@@ -1,12 +1,14 @@
-"""Content negotiation, as k8s.io/apiserver/pkg/endpoints/handlers/negotiation does it. Only JSON is served."""
+"""Content negotiation, as k8s.io/apiserver/pkg/endpoints/handlers/negotiation does it, among JSON and protobuf."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from app.errors import Problem
 from app.wire.status import not_acceptable
 
 JSON = "application/json"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 META_VERSIONS = ("v1", "v1beta1")
 
 _HUMAN_CLIENTS = ("curl", "Wget", "Mozilla/5.0")
@@ -31,13 +33,17 @@ class Target(Struct, frozen=True):
 
 
 class Negotiated(Struct, frozen=True):
-    """What was agreed on: the form (None: the object itself), and whether Accept asks for indentation."""
+    """What was agreed on: the form (None: the object itself), whether Accept asks for indentation, and the media type."""
 
     target: Target | None = None
     pretty: bool = False
+    media: str = JSON
 
 
 PLAIN = Negotiated()
+
+Allows = Callable[[str, Target | None], bool]
+"""Says of a media type and a form, None for the object itself, whether they are served together."""
 
 
 def parse_accept(header: str) -> list[Clause]:
@@ -75,23 +81,30 @@ def _quality(text: str) -> float:
     return quality if 0.0 <= quality <= 1.0 else 0.0
 
 
-def negotiate(accept: str, *, allows: Callable[[Target], bool]) -> Negotiated:
+def negotiate(accept: str, *, allows: Allows, media_types: Sequence[str] = (JSON,)) -> Negotiated:
     """The best form that `accept` asks for and that `allows` agrees to. Without Accept it is plain JSON.
 
-    Parameters that nobody knows do not disqualify a clause. Raises Problem 406.
+    A wildcard takes the first of `media_types`. Parameters that nobody knows do not disqualify a clause. Raises Problem 406.
     """
     if not accept:
         return PLAIN
     for clause in parse_accept(accept):
-        if not _is_json(clause):
-            continue
         params = clause.params
         if params.get("stream", "watch") != "watch" or params.get("sv", "v1") != "v1":
             continue
         target = target_of(clause)
-        if target is None or allows(target):
-            return Negotiated(target, params.get("pretty") == "1")
-    raise not_acceptable([JSON])
+        for media in media_types:
+            if _covers(clause, media) and allows(media, target):
+                return Negotiated(target, params.get("pretty") == "1", media)
+    raise not_acceptable(media_types)
+
+
+def error_media(accept: str) -> str:
+    """The media type of a Status for a failure: the first clause without a conversion decides. What cannot be agreed on is JSON."""
+    try:
+        return negotiate(accept, allows=is_plain, media_types=(JSON, PROTOBUF)).media
+    except Problem:
+        return JSON
 
 
 def target_of(clause: Clause) -> Target | None:
@@ -102,15 +115,22 @@ def target_of(clause: Clause) -> Target | None:
     return Target(params.get("as", ""), params.get("g", ""), params.get("v", ""))
 
 
-def is_meta(target: Target) -> bool:
-    """Whether the target is one of the forms that every resource has: Table, PartialObjectMetadata and its list."""
-    known = target.kind in {"Table", "PartialObjectMetadata", "PartialObjectMetadataList"}
+def is_plain(_media: str, target: Target | None) -> bool:
+    """Whether the object itself is asked for."""
+    return target is None
+
+
+def is_meta(media: str, target: Target | None) -> bool:
+    """Whether it is a form that every resource has: the object itself, PartialObjectMetadata and its list, and Table in JSON."""
+    if target is None:
+        return True
+    known = target.kind in {"PartialObjectMetadata", "PartialObjectMetadataList"} or (target.kind == "Table" and media == JSON)
     return known and target.group == "meta.k8s.io" and target.version in META_VERSIONS
 
 
 def accepts_json(accept: str) -> bool:
     """Whether plain JSON is among what is accepted, whatever parameters are asked for (the rule of the OpenAPI paths)."""
-    return not accept or any(_is_json(clause) for clause in parse_accept(accept))
+    return not accept or any(_covers(clause, JSON) for clause in parse_accept(accept))
 
 
 def wants_pretty(query: Mapping[str, str], user_agent: str) -> bool:
@@ -121,7 +141,8 @@ def wants_pretty(query: Mapping[str, str], user_agent: str) -> bool:
     return user_agent.startswith(_HUMAN_CLIENTS)
 
 
-def _is_json(clause: Clause) -> bool:
+def _covers(clause: Clause, media: str) -> bool:
     if clause.type == "*":
         return clause.subtype == "*"
-    return clause.type == "application" and clause.subtype in {"json", "*"}
+    kind, _, subtype = media.partition("/")
+    return clause.type == kind and clause.subtype in {subtype, "*"}

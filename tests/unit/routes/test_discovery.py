@@ -81,7 +81,7 @@ async def test_aggregated_not_modified() -> None:
         (f"{AGGREGATED};profile=nopeer,{AGGREGATED},application/json", 200, "APIGroupDiscoveryList"),
         ("application/json;g=apidiscovery.k8s.io;v=v3;as=APIGroupDiscoveryList,application/json", 200, "APIGroupList"),
         ("application/vnd.kubernetes.protobuf, */*", 200, "APIGroupList"),
-        ("application/vnd.kubernetes.protobuf", 406, "Status"),
+        ("application/xml", 406, "Status"),
     ],
 )
 async def test_negotiation(accept: str, status: int, kind: str) -> None:

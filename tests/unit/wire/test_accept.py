@@ -1,11 +1,11 @@
-"""Content negotiation follows k8s.io/apiserver's negotiate.go; only JSON is served."""
+"""Content negotiation follows k8s.io/apiserver's negotiate.go, among JSON and protobuf."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import Problem
-from app.wire.accept import Negotiated, Target, accepts_json, is_meta, negotiate, parse_accept, wants_pretty
+from app.wire.accept import JSON, PROTOBUF, Negotiated, Target, accepts_json, error_media, is_meta, negotiate, parse_accept, wants_pretty
 
 TABLE = Target("Table", "meta.k8s.io", "v1")
 PARTIAL_LIST = Target("PartialObjectMetadataList", "meta.k8s.io", "v1")
@@ -39,6 +39,51 @@ _METADATA = (
 def test_negotiate(accept: str, target: Target | None) -> None:
     """The best clause that can be served wins."""
     assert Negotiated(target) == negotiate(accept, allows=is_meta)
+
+
+_PROTOBUF_TABLE = f"{PROTOBUF};as=Table;g=meta.k8s.io;v=v1"
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        pytest.param("", Negotiated(), id="no-accept"),
+        pytest.param("*/*", Negotiated(), id="any-is-the-first"),
+        pytest.param("application/*", Negotiated(), id="any-application-is-the-first"),
+        pytest.param("application/json", Negotiated(), id="json"),
+        pytest.param(PROTOBUF, Negotiated(media=PROTOBUF), id="protobuf-alone"),
+        pytest.param(f"{PROTOBUF}, */*", Negotiated(media=PROTOBUF), id="hpa"),
+        pytest.param(f"{PROTOBUF},application/json", Negotiated(media=PROTOBUF), id="client-go"),
+        pytest.param(f"application/json,{PROTOBUF}", Negotiated(), id="json-first"),
+        pytest.param(f"*/*,{PROTOBUF}", Negotiated(media=PROTOBUF), id="the-specific-first"),
+        pytest.param(f"{PROTOBUF};q=0.5,application/json", Negotiated(), id="by-quality"),
+        pytest.param(f"{PROTOBUF};type=k8s.io.Thing;x=y", Negotiated(media=PROTOBUF), id="unknown-parameters"),
+        pytest.param(_METADATA, Negotiated(PARTIAL_LIST, media=PROTOBUF), id="metadata-informer"),
+        pytest.param(f"{_PROTOBUF_TABLE},{_KUBECTL}", Negotiated(TABLE), id="a-table-is-json"),
+        pytest.param(f"{_PROTOBUF_TABLE},{PROTOBUF}", Negotiated(media=PROTOBUF), id="no-table-in-protobuf"),
+        pytest.param("*/*;as=Table;g=meta.k8s.io;v=v1", Negotiated(TABLE), id="any-as-table"),
+    ],
+)
+def test_negotiate_with_protobuf(accept: str, expected: Negotiated) -> None:
+    """The clause decides, then the order of what is served; Table has no protobuf form, as upstream."""
+    assert expected == negotiate(accept, allows=is_meta, media_types=(JSON, PROTOBUF))
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        pytest.param("", JSON, id="no-accept"),
+        pytest.param(f"{PROTOBUF}, */*", PROTOBUF, id="hpa"),
+        pytest.param(PROTOBUF, PROTOBUF, id="protobuf-alone"),
+        pytest.param(_METADATA, JSON, id="conversions-are-passed-over"),
+        pytest.param(_PROTOBUF_TABLE, JSON, id="nothing-but-a-conversion"),
+        pytest.param("text/html", JSON, id="not-served"),
+        pytest.param("nonsense", JSON, id="nonsense"),
+    ],
+)
+def test_a_failure_is_told_in_the_negotiated_form(accept: str, expected: str) -> None:
+    """A Status is never converted: only clauses that ask for the object itself count, and JSON is the last resort."""
+    assert expected == error_media(accept)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,96 @@
+"""Protobuf messages of meta/v1 and of quantities. Fields: generated.proto in k8s.io/apimachinery pkg/apis/meta/v1 and pkg/api/resource."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from app.errors import Problem
+from app.wire.protobuf import delimited, enclose, integer, string
+
+Pairs = tuple[tuple[str, str], ...]
+
+_SECOND = 10**9
+_NOT_SERVED_BEFORE_NAMESPACE = string(2, "")  # generateName
+_NOT_SERVED_BEFORE_VERSION = string(4, "") + string(5, "")  # selfLink, uid
+_NOT_SERVED_BEFORE_CREATION = integer(7, 0)  # generation
+_NO_NANOS = integer(2, 0)
+
+
+def object_meta(*, namespace: str, name: str, version: int, created: int, labels: Pairs, annotations: Pairs) -> bytes:
+    """ObjectMeta with the fields that its JSON has. `created` in Unix ns; 0 is no time. Pairs in the order of their keys."""
+    return b"".join(
+        (
+            string(1, name),
+            _NOT_SERVED_BEFORE_NAMESPACE,
+            string(3, namespace),
+            _NOT_SERVED_BEFORE_VERSION,
+            string(6, str(version)),
+            _NOT_SERVED_BEFORE_CREATION,
+            delimited(8, time(created)),
+            _map_of_strings(11, labels),
+            _map_of_strings(12, annotations),
+        )
+    )
+
+
+@lru_cache(maxsize=8192)  # pods of one workload share their labels, and an object has the same from one measurement to the next
+def _map_of_strings(number: int, pairs: Pairs) -> bytes:
+    return b"".join([map_entry(number, key, value.encode()) for key, value in pairs])
+
+
+def list_meta(version: int, token: str = "", remaining: int | None = None) -> bytes:
+    """ListMeta: the same fields as list_metadata in JSON."""
+    start = string(1, "") + string(2, str(version)) + string(3, token)
+    return start if remaining is None else start + integer(4, remaining)
+
+
+def time(ns: int) -> bytes:
+    """Time of Unix nanoseconds, without the fraction of a second, as upstream cuts it; 0 is no time."""
+    return _time(ns // _SECOND) if ns else b""
+
+
+@lru_cache(maxsize=1024)  # what one kubelet tells in one answer was measured within a few seconds
+def _time(seconds: int) -> bytes:
+    return integer(1, seconds) + _NO_NANOS
+
+
+def duration(ns: int) -> bytes:
+    """Duration of nanoseconds."""
+    return integer(1, ns)
+
+
+def map_entry(number: int, key: str, value: bytes) -> bytes:
+    """One entry of the map in field `number`, whose values are strings or messages."""
+    return delimited(number, string(1, key) + delimited(2, value))
+
+
+def status(problem: Problem) -> bytes:
+    """The Status of a problem, in its envelope."""
+    message = b"".join(
+        (
+            delimited(1, string(1, "") + string(2, "") + string(3, "")),
+            string(2, "Failure"),
+            string(3, problem.message),
+            string(4, problem.reason),
+            b"" if problem.details is None else delimited(5, _status_details(problem.details)),
+            integer(6, problem.code),
+        )
+    )
+    return enclose("v1", "Status", message)
+
+
+def _status_details(details: Mapping[str, Any]) -> bytes:
+    return b"".join(
+        (
+            string(1, details.get("name", "")),
+            string(2, details.get("group", "")),
+            string(3, details.get("kind", "")),
+            *(delimited(4, _status_cause(cause)) for cause in details.get("causes", ())),
+            integer(5, details.get("retryAfterSeconds", 0)),
+            string(6, details.get("uid", "")),
+        )
+    )
+
+
+def _status_cause(cause: Mapping[str, str]) -> bytes:
+    return string(1, cause.get("reason", "")) + string(2, cause.get("message", "")) + string(3, cause.get("field", ""))
