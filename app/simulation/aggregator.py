@@ -8,6 +8,7 @@ import httpx
 import msgspec
 
 from app.auth.identity import AUTHENTICATED, MASTERS
+from app.errors import Problem
 from app.simulation.accounts import Account
 from app.simulation.asgi import RawHeaders
 
@@ -25,7 +26,7 @@ _NOT_FORWARDED = {
     b"upgrade",
     b"content-length",
 }
-_NOT_RETURNED = {b"connection", b"keep-alive", b"transfer-encoding"}
+_NOT_RETURNED = {b"connection", b"date", b"keep-alive", b"transfer-encoding"}
 _UNAVAILABLE = (503, [(b"content-type", b"text/plain; charset=utf-8")], b"service unavailable")
 
 Reply = tuple[int, RawHeaders, bytes]
@@ -48,7 +49,7 @@ class Aggregator:
         await self._client.aclose()
 
     async def forward(self, account: Account, method: str, target: str, headers: RawHeaders, body: bytes = b"") -> Reply:
-        """The target's own answer to the user's request; 503 in kube-apiserver's words when there is none."""
+        """The target's own answer to the user's request; 503 in kube-apiserver's words when there is none. Raises Problem 400."""
         sent = [(name, value) for name, value in headers if name not in _NOT_FORWARDED and not name.startswith(b"x-remote-")]
         groups = account.groups if account is _AGGREGATOR or account is _OPENAPI else (*account.groups, AUTHENTICATED)
         sent.append((b"x-remote-user", account.name.encode()))
@@ -57,15 +58,17 @@ class Aggregator:
             sent.append((b"x-remote-uid", account.uid.encode()))
         if not any(name == b"accept-encoding" for name, _ in sent):
             sent.append((b"accept-encoding", b"identity"))
-        request = self._client.build_request(
-            method, self.url + target, headers=sent, content=body or None, extensions={"sni_hostname": self._service_name}
-        )
         try:
+            request = self._client.build_request(
+                method, self.url + target, headers=sent, content=body or None, extensions={"sni_hostname": self._service_name}
+            )
             response = await self._client.send(request, stream=True)
             try:
                 content = b"".join([piece async for piece in response.aiter_raw()])
             finally:
                 await response.aclose()
+        except httpx.InvalidURL as exc:
+            raise Problem(400, "BadRequest", f"the path cannot be passed on: {exc}") from exc
         except httpx.TransportError:
             return _UNAVAILABLE
         returned = [(name.lower(), value) for name, value in response.headers.raw if name.lower() not in _NOT_RETURNED]

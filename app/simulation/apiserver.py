@@ -23,6 +23,7 @@ from app.simulation.model import SimulatedCluster
 from app.simulation.objects import KUBERNETES_VERSION, Object, config_map_object, namespace_object, node_object, pod_object
 from app.simulation.selection import Selection, parse_selection
 from app.simulation.watch_stream import WatchStream
+from app.wire.query import integer
 from app.wire.status import encode_status, method_not_allowed, not_found, unknown_path
 
 _OPEN_PATHS = {"/healthz", "/livez", "/readyz", "/version"}
@@ -31,6 +32,32 @@ _ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _OWN_ACCESS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _REVIEWS = {_TOKEN_REVIEWS: "TokenReview", _ACCESS_REVIEWS: "SubjectAccessReview", _OWN_ACCESS: "SelfSubjectAccessReview"}
 _AUTHENTICATION_MAP = ("kube-system", "extension-apiserver-authentication")
+
+
+class _Resource(msgspec.Struct):
+    verb: str = ""
+    group: str = ""
+    resource: str = ""
+
+
+class _Path(msgspec.Struct):
+    verb: str = ""
+    path: str = ""
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    token: str | None = None
+    audiences: list[str] | None = None
+    user: str | None = None
+    groups: list[str] | None = None
+    resource_attributes: _Resource | None = None
+    non_resource_attributes: _Path | None = None
+
+
+class _Review(msgspec.Struct):
+    """The form that the body of a review must have; what else is in it goes back as it came."""
+
+    spec: _Spec
 
 
 class ApiServer:
@@ -145,9 +172,10 @@ class ApiServer:
         if request.path != _OWN_ACCESS:  # everybody may ask about himself (kubectl auth can-i)
             self._authorize(account, "create", group, resource, "")
         try:
-            review = msgspec.json.decode(await read_body(receive))
-            spec = dict(review["spec"])
-        except (msgspec.MsgspecError, TypeError, KeyError, ValueError) as exc:
+            body = await read_body(receive)
+            msgspec.json.decode(body, type=_Review)
+            spec = msgspec.json.decode(body)["spec"]
+        except (msgspec.MsgspecError, ValueError, RecursionError) as exc:
             raise Problem(400, "BadRequest", f"the body is not a review: {exc}; send JSON with a spec") from exc
         if request.path == _TOKEN_REVIEWS:
             status = self.accounts.review_token(str(spec.get("token") or ""))
@@ -230,7 +258,7 @@ class ApiServer:
         metadata: Object = {"resourceVersion": str(self.cluster.version)}
         start = _continued(request.query.get("continue", ""))
         found = [each for each in found if _key(each) > start] if start else found
-        limit = int(request.query.get("limit") or 0)
+        limit = integer(request.query, "limit") or 0
         if 0 < limit < len(found):
             metadata["continue"] = base64.urlsafe_b64encode(msgspec.json.encode(_key(found[limit - 1]))).decode()
             metadata["remainingItemCount"] = len(found) - limit

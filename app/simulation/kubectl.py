@@ -1,4 +1,7 @@
-"""What `kubectl top` and `kubectl get` print, from the same requests that kubectl sends (checked against kubectl v1.37)."""
+"""What `kubectl top` and `kubectl get` print, from the requests that kubectl sends (checked against kubectl v1.37).
+
+With one difference: where kubectl would take Protobuf, this one takes JSON, which is all that it can read.
+"""
 
 import ssl
 from collections.abc import Sequence
@@ -9,8 +12,7 @@ import httpx
 from app.errors import KubeglanceError
 from app.wire.quantity import parse_bytes, parse_cpu
 
-_PROTOBUF_FIRST = "application/vnd.kubernetes.protobuf,application/json"
-_METRICS = "application/vnd.kubernetes.protobuf, */*"
+_JSON = "application/json"
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
 _GROUP = "metrics.k8s.io"
@@ -42,14 +44,14 @@ class Kubectl:
     async def pod_metrics(self) -> list[dict[str, Any]]:
         """The items of PodMetrics in all namespaces, as `kubectl top pods -A` asks for them."""
         version = await self._metrics_version()
-        items: list[dict[str, Any]] = (await self._get(f"/apis/{_GROUP}/{version}/pods", _METRICS))["items"]
+        items: list[dict[str, Any]] = (await self._get(f"/apis/{_GROUP}/{version}/pods", _JSON))["items"]
         return items
 
     async def top_nodes(self) -> str:
         """`kubectl top nodes`: usage, and its share of what is allocatable."""
         version = await self._metrics_version()
-        metrics = (await self._get(f"/apis/{_GROUP}/{version}/nodes", _METRICS))["items"]
-        nodes = {node["metadata"]["name"]: node for node in (await self._get("/api/v1/nodes", _PROTOBUF_FIRST))["items"]}
+        metrics = (await self._get(f"/apis/{_GROUP}/{version}/nodes", _JSON))["items"]
+        nodes = {node["metadata"]["name"]: node for node in (await self._get("/api/v1/nodes", _JSON))["items"]}
         rows: Rows = [["NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)"]]
         for item in sorted(metrics, key=_key):
             name = item["metadata"]["name"]
@@ -107,7 +109,10 @@ class Kubectl:
             raise KubectlError(f"GET {path}: no answer: {type(exc).__name__} {exc}") from exc
         if response.status_code != 200:
             raise KubectlError(f"GET {path}: {response.status_code} {response.text[:300].strip()}")
-        document: dict[str, Any] = response.json()
+        try:
+            document: dict[str, Any] = response.json()
+        except ValueError as exc:
+            raise KubectlError(f"GET {path}: the answer is not JSON but {response.headers.get('content-type', 'of no type')}") from exc
         return document
 
 

@@ -12,6 +12,8 @@ from app.simulation.core_discovery import KINDS
 from app.simulation.journal import Journal
 from app.simulation.objects import Object
 from app.simulation.selection import Selection
+from app.wire.list_options import parse_version
+from app.wire.query import integer
 from app.wire.status import encode_status
 
 _BOOKMARK_EVERY = 60.0
@@ -20,7 +22,10 @@ _CLOCK_STEP = 0.001  # a timer may ring this much early
 
 
 class WatchStream:
-    """What one watcher of `resource` is sent. `objects` gives what is there now, `as_table` a Table of one object."""
+    """What one watcher of `resource` is sent. `objects` gives what is there now, `as_table` a Table of one object.
+
+    Raises Problem 400 for parameters that cannot be read, before any of the answer is sent.
+    """
 
     def __init__(
         self,
@@ -39,6 +44,9 @@ class WatchStream:
         self._objects = objects
         self._as_table = as_table
         self._columns = True
+        seconds = integer(request.query, "timeoutSeconds") or 0
+        self._seconds = min(seconds, _LONGEST_WATCH) if seconds > 0 else _LONGEST_WATCH
+        self._version = parse_version(request.query.get("resourceVersion", "")) or 0
 
     async def serve(self, receive: Receive, send: Send, closing: asyncio.Event) -> None:
         """The whole response: until timeoutSeconds, the client's end, or `closing`."""
@@ -60,8 +68,8 @@ class WatchStream:
     async def _run(self, send: Send, waiter: asyncio.Event, ended: Callable[[], bool]) -> None:
         query, journal = self._request.query, self._journal
         loop = asyncio.get_running_loop()
-        end = loop.time() + min(float(query.get("timeoutSeconds") or _LONGEST_WATCH), _LONGEST_WATCH)
-        position = int(query.get("resourceVersion") or 0)
+        end = loop.time() + self._seconds
+        position = self._version
         bookmarks = query.get("allowWatchBookmarks") == "true"
         if not position or query.get("sendInitialEvents") == "true":
             position = journal.version

@@ -70,6 +70,51 @@ async def test_selectors(path: str, params: dict[str, str], count: int) -> None:
         assert count == len(names(await http.get(path, params=params)))
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=abc",
+        "limit=",
+        f"limit={'9' * 5000}",
+        "watch=1&timeoutSeconds=x",
+        "watch=1&timeoutSeconds=nan",
+        "watch=1&resourceVersion=x",
+        "watch=1&resourceVersion=-1",
+        "continue=%ff",
+        "labelSelector=((",
+        "fieldSelector=a",
+    ],
+)
+async def test_parameters_that_cannot_be_read_are_400(query: str) -> None:
+    """A Status, before anything else is sent, as from a real kube-apiserver."""
+    async with client(small()) as http:
+        answer = await http.get(f"{PODS}?{query}")
+
+    assert (400, "Status", "BadRequest") == (answer.status_code, answer.json()["kind"], answer.json()["reason"])
+
+
+@pytest.mark.parametrize("review", ["tokenreviews", "subjectaccessreviews", "selfsubjectaccessreviews"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("[]", id="list"),
+        pytest.param('{"spec": 1}', id="number"),
+        pytest.param('{"spec": {"token": 1, "groups": 5}}', id="types"),
+        pytest.param('{"spec": {"token": 1, "groups": [{}]}}', id="items"),
+        pytest.param('{"spec": {"token": 1, "resourceAttributes": 5}}', id="attributes"),
+        pytest.param("[" * 100_000, id="deep"),
+    ],
+)
+async def test_what_is_no_review_is_400(review: str, body: str) -> None:
+    """A Status and no traceback."""
+    group = "authentication" if review == "tokenreviews" else "authorization"
+    async with client(small(), token="serving") as http:
+        answer = await http.post(f"/apis/{group}.k8s.io/v1/{review}", content=body)
+
+    assert (400, "Status") == (answer.status_code, answer.json()["kind"])
+
+
 async def test_a_table_is_given_to_kubectl() -> None:
     """With kubectl's Accept a list is a Table with columns and rows that carry metadata."""
     async with client(small()) as http:

@@ -94,3 +94,6 @@ async def test_what_is_not_answered_is_told() -> None:
     async with kubectl(lambda _: httpx.Response(200, json={"items": []})) as user:
         with pytest.raises(KubectlError, match="Metrics API not available"):
             await user.top_pods()
+    async with kubectl(lambda _: httpx.Response(200, content=b"k8s\x00\x92", headers={"content-type": "application/x"})) as user:
+        with pytest.raises(KubectlError, match="GET /apis: the answer is not JSON but application/x"):
+            await user.top_pods()
