@@ -62,7 +62,8 @@ class Sample(Struct, frozen=True, gc=False):
     """Usage of one container or of a node, as its kubelet stamped it.
 
     Counters and rates are integers: core-nanoseconds, nanocores, bytes; times are Unix nanoseconds. None is "not reported",
-    which is never the same as 0.
+    which is never the same as 0. `stamped` is False where the source does not say when it measured the CPU: then `cpu_time` is when
+    it was asked, and a counter that stands still may be the old one told again.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Sample(Struct, frozen=True, gc=False):
     started: int | None = None
     cpu_rate: int | None = None
     swap: int | None = None
+    stamped: bool = True
 
 
 class PodSamples(Struct, frozen=True, gc=False):

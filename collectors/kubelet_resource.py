@@ -34,11 +34,16 @@ Series = tuple[str, str, str]
 _NODE: Series = ("", "", "")
 
 
+_STOPPED_AFTER = 60 * 10**9
+"""Kubelets measure everything that lives every 10 to 20 s, also when they are slow within a minute: what is older has stopped."""
+
+
 class Reading(NamedTuple):
-    """One value of a series: nanoseconds or bytes, and when it was measured (Unix ns)."""
+    """One value of a series: nanoseconds or bytes; when it was measured (Unix ns), and whether the line told that."""
 
     value: int
     time: int
+    stamped: bool
 
 
 class KubeletResource:
@@ -57,10 +62,11 @@ class KubeletResource:
 def parse(body: bytes, *, received: float) -> Batch:
     """A Batch from the text of /metrics/resource. `received` (Unix seconds) stamps samples that carry no time.
 
-    Lines that break the grammar, or carry NaN, infinite, negative or overlarge values, are dropped and counted. Raises CollectError
-    if nothing usable is left.
+    Lines that break the grammar, or carry NaN, infinite, negative or overlarge values, are dropped and counted; so is a last line without
+    its line feed, which may have been cut within a number. Raises CollectError if nothing usable is left.
     """
-    text = body.decode("utf-8", "replace")
+    text, line_feed, cut = body.decode("utf-8", "replace").rpartition("\n")
+    text += line_feed
     readings = _Readings()
     now = int(received * 1e9)
     known: dict[str, Series | None] = {}
@@ -76,7 +82,8 @@ def parse(body: bytes, *, received: float) -> Batch:
         if series is None or number is None or not 0 <= time <= _MAX_INT64:
             readings.dropped += 1
         else:
-            readings.add(family, series, Reading(number, time))
+            readings.add(family, series, Reading(number, time, bool(stamp)))
+    readings.dropped += len(_LINES.findall(cut))
     node = readings.sample(_NODE, "")
     pods = readings.pods()
     if node is None and not pods:
@@ -110,59 +117,83 @@ def _integer(family: str, text: str) -> int | None:
 
 
 class _Readings:
-    """What a body says, by series. Two series of the same name in one body are two instances of a container, of which one is stale."""
+    """What a body says, by series.
+
+    Two different readings of one series are of two instances of a container, one of them a leftover. Nothing but time tells which line is
+    whose: neither their order nor which counter is smaller. So the newer reading counts if all others stopped; if not, that value is not
+    told, and the sample is not whole. /stats/summary tells instances apart, for there each has its own start.
+    """
 
     def __init__(self) -> None:
         self.dropped = 0
-        self._cpu: dict[Series, Reading] = {}
-        self._memory: dict[Series, Reading] = {}
-        self._started: dict[Series, Reading] = {}
-        self._swap: dict[Series, Reading] = {}
-        self._rival_memory: dict[Series, list[Reading]] = {}
+        self._readings: dict[str, dict[Series, Reading]] = {family: {} for family in (_CPU, _MEMORY, _START, _SWAP)}
+        self._rivals: dict[Series, dict[str, list[Reading]]] = {}
 
     def add(self, family: str, series: Series, reading: Reading) -> None:
-        """Take a reading; of two CPU readings the newer instance stays: the later stamp, then the smaller counter."""
-        if family == _CPU:
-            rival = self._cpu.get(series)
-            if rival is None or (reading.time, -reading.value) > (rival.time, -rival.value):
-                self._cpu[series] = reading
-        elif family == _MEMORY:
-            if series in self._memory:
-                self._rival_memory.setdefault(series, [self._memory[series]]).append(reading)
-            self._memory[series] = reading
-        elif family == _SWAP:
-            self._swap[series] = reading
-        else:
-            rival = self._started.get(series)
-            if rival is None or reading.value > rival.value:
-                self._started[series] = reading
+        """Take a reading."""
+        first = self._readings[family].setdefault(series, reading)
+        if first != reading:
+            self._rivals.setdefault(series, {}).setdefault(family, [first]).append(reading)
 
     def sample(self, series: Series, name: str) -> Sample | None:
-        """The instance that won: its CPU, and the memory that was measured with it (kubelets stamp both alike)."""
-        cpu, memory = self._cpu.get(series), self._memory.get(series)
-        started, swap = self._started.get(series), self._swap.get(series)
+        """What is known of one container or the node; None without CPU and memory."""
+        cpu, memory, started, swap = (readings.get(series) for readings in self._readings.values())
+        rivals = self._rivals.get(series)
+        if rivals is not None:
+            cpu, memory, started, swap = _of_one_instance(rivals, cpu, memory, started, swap)
         if cpu is None and memory is None:
             return None
-        rivals = self._rival_memory.get(series)
-        if rivals is not None and cpu is not None:
-            memory = min(rivals, key=lambda rival: abs(rival.time - cpu.time))
+        # Whatever the kubelet's clock shows, values of which one or both carry no stamp are taken to have been measured together.
+        memory_time = 0 if memory is None else memory.time if cpu is None or (cpu.stamped and memory.stamped) else cpu.time
         return Sample(
             name=name,
             cpu=cpu.value if cpu else None,
             cpu_time=cpu.time if cpu else 0,
             memory=memory.value if memory else None,
-            memory_time=memory.time if memory else 0,
+            memory_time=memory_time,
             started=started.value if started else None,
             swap=swap.value if swap else None,
+            stamped=cpu is None or cpu.stamped,
         )
 
     def pods(self) -> dict[tuple[str, str], PodSamples]:
         """Samples of containers, by (namespace, pod)."""
         grouped: dict[tuple[str, str], list[Sample]] = {}
-        for series in {**self._cpu, **self._memory}:
+        for series in {**self._readings[_CPU], **self._readings[_MEMORY]}:
             if series == _NODE:
                 continue
             sample = self.sample(series, series[2])
             if sample is not None:
                 grouped.setdefault(series[:2], []).append(sample)
         return {key: PodSamples(uid="", containers=tuple(samples)) for key, samples in grouped.items()}
+
+
+def _of_one_instance(
+    rivals: dict[str, list[Reading]], cpu: Reading | None, memory: Reading | None, started: Reading | None, swap: Reading | None
+) -> tuple[Reading | None, Reading | None, Reading | None, Reading | None]:
+    """CPU, memory, start and swap of the one instance that lives, as far as it can be told; the arguments are the first readings.
+
+    Starts carry no stamp. The newest is that of the newest CPU only if every instance has both.
+    """
+    cpus, starts = len(rivals.get(_CPU, (cpu,))), len(rivals.get(_START, (started,)))
+    if starts > cpus:
+        return None, None, None, None
+    newest = _living(rivals.get(_CPU), cpu)
+    memory = _living(rivals.get(_MEMORY), memory)
+    if newest is None or memory is None:
+        return None, None, None, None
+    if not (newest.stamped and memory.stamped) or abs(newest.time - memory.time) > _STOPPED_AFTER:
+        return None, None, None, None
+    if cpus > 1:
+        started = max(rivals[_START]) if starts == cpus else None
+    return newest, memory, started, _living(rivals.get(_SWAP), swap)
+
+
+def _living(rivals: list[Reading] | None, only: Reading | None) -> Reading | None:
+    """The newest of `rivals` if all others stopped long before; `only` if there are none. Without stamps nothing is told."""
+    if rivals is None:
+        return only
+    if not all(reading.stamped for reading in rivals):
+        return None
+    *others, newest = sorted(rivals, key=lambda reading: reading.time)
+    return newest if newest.time - others[-1].time > _STOPPED_AFTER else None

@@ -156,6 +156,7 @@ def _sample(name: str, started: int | None, stats: _Container | _Node, now: int)
         started=started,
         cpu_rate=_count(cpu.usage_nano_cores) if cpu else None,
         swap=_count(swap.swap_usage_bytes) if swap else None,
+        stamped=cpu is None or _ns(cpu.time) is not None,
     )
 
 

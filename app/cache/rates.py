@@ -20,6 +20,8 @@ SUMMARY_PAIR_MIN = 10 * SECOND
 """The summary's times are floored to seconds: a pair nearer than this would be off by more than a tenth."""
 ZERO_TRUSTED_AFTER = 60 * SECOND
 """Kubelets preset usageNanoCores to 0 until they have two stats; a 0 is believed when container and kubelet are older than this."""
+TOGETHER = 60 * SECOND
+"""CPU and memory that were measured further apart than this are not one value."""
 SAME_START = 1 * SECOND
 """Starts that differ by no more than this are one start, told by sources of different precision."""
 
@@ -45,13 +47,22 @@ class Step(Struct, frozen=True, gc=False):
 
 
 def complete(sample: Sample) -> bool:
-    """Whether a sample has both values. A CPU counter of 0 is "not measured yet": nothing runs on no time at all."""
-    return sample.cpu is not None and sample.cpu > 0 and sample.memory is not None
+    """Whether a sample has both values, of one time. A CPU counter of 0 is "not measured yet": nothing runs on no time at all."""
+    whole = sample.cpu is not None and sample.cpu > 0 and sample.memory is not None
+    return whole and abs(sample.cpu_time - sample.memory_time) <= TOGETHER
 
 
 def _is_news(last: Step | None, new: Sample) -> bool:
-    """Whether a sample is whole and later than the last. Also a restart: what is older than the last sample is a leftover's."""
-    return complete(new) and (last is None or new.cpu_time > last.sample.cpu_time)
+    """Whether a sample is whole, later than the last, and not of an earlier instance, whatever it was told with: that is a leftover.
+
+    A counter without a stamp that stands still may be the old one told again: whether it was measured anew is not known.
+    """
+    if last is None or not complete(new):
+        return complete(new)
+    before = last.sample
+    if before.started is not None and new.started is not None and new.started < before.started - SAME_START:
+        return False
+    return new.cpu_time > before.cpu_time and (new.stamped or new.cpu != before.cpu)
 
 
 def restarted(last: Sample, new: Sample) -> bool:

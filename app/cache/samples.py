@@ -18,6 +18,9 @@ from collectors._base import Batch, Sample
 NODE: Key = ("", "")
 """The key under which a node's own series stands beside those of its pods."""
 MIN_TTL = 60.0
+LEAP = 60.0
+"""Between two samples of a series a kubelet's clock may go this many seconds further than ours: its statistics come late sometimes. By more
+it was set, or the stamp is wild: a pair over a leap would give a rate near 0."""
 INSTANCE_SLACK = 2 * 10**9
 """Kubelet and pod status tell a container's start with different precision: up to this much apart (ns) it is the same one."""
 
@@ -180,6 +183,8 @@ def _advance(series: Series, key: Key, samples: Iterable[Sample], agent_started:
         if dead is not None and (sample.cpu_time, sample.cpu) == (dead.cpu_time, dead.cpu):
             continue
         last = track.step if track is not None and dead is None else None
+        if track is not None and last is not None and (sample.cpu_time - last.sample.cpu_time) / 1e9 > now - track.advanced + LEAP:
+            continue
         step = series.source.step(last, sample, agent_started)
         if step is None or step is last:
             continue

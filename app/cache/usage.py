@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from app.cache.rates import Usage
-from app.cache.samples import NODE, Series, is_same_instance
+from app.cache.samples import INSTANCE_SLACK, NODE, Series, is_same_instance
 from app.kube.records import ContainerRecord, NodeRecord, PodRecord
 
 
@@ -94,7 +94,15 @@ def _of_containers(pod: PodRecord, running: list[ContainerRecord], series: Serie
     usages = []
     for container in running:
         track = series.track(pod.key, container.name)
-        if track is None or track.step.usage is None or not is_same_instance(container, track.step.sample.started):
+        usage = track.step.usage if track is not None else None
+        if track is None or usage is None or not _is_of(container, track.step.sample.started, usage):
             return None
-        usages.append(track.step.usage)
+        usages.append(usage)
     return usages
+
+
+def _is_of(container: ContainerRecord, started: int | None, usage: Usage) -> bool:
+    """Whether a usage is of the instance that runs. Where the source tells no start, all that was measured must lie in its life."""
+    if started is None and container.started_ns is not None:
+        return usage.time - usage.window >= container.started_ns - INSTANCE_SLACK
+    return is_same_instance(container, started)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from app.cache.rates import SECOND, Step, Usage, resource_step, summary_step
 from collectors._base import Sample
@@ -23,6 +24,16 @@ def sample(at: float, cpu: float | None, *, memory: int | None = MIB, started: f
         started=None if started is None else T + round(started * SECOND),
         cpu_rate=None if rate is None else round(rate * SECOND),
     )
+
+
+def _apart(of: Sample, seconds: float) -> Sample:
+    """The sample with a memory that was measured so much earlier."""
+    return replace(of, memory_time=of.cpu_time - round(seconds * SECOND))
+
+
+def _unstamped(of: Sample) -> Sample:
+    """The sample as one whose time is only that of the request."""
+    return replace(of, stamped=False)
 
 
 class Value(NamedTuple):
@@ -86,6 +97,18 @@ RESOURCE = [
     pytest.param([sample(0, 5), sample(15, 5, memory=0)], None, id="memory 0 with CPU that stands still is none"),
     pytest.param([sample(0, 5), sample(15, 5)], Value(0, 15, 15), id="CPU that stands still is 0 cores"),
     pytest.param([sample(0, 5), sample(15, 8, memory=7 * MIB)], Value(0.2, 15, 15, 7 * MIB), id="memory is that of the newest sample"),
+    pytest.param(
+        [sample(0, 5), sample(15, 8), _apart(sample(30, 11), 61)], Value(0.2, 15, 15), id="CPU and memory over 60 s apart are no sample"
+    ),
+    pytest.param([sample(0, 5), _apart(sample(15, 8), 60)], Value(0.2, 15, 15), id="up to 60 s apart they are"),
+    pytest.param([sample(0, 5), _apart(sample(15, 8), -61)], None, id="whichever is the older"),
+    pytest.param(
+        [sample(0, 5, started=-100), sample(15, 900, started=-900), sample(30, 11, started=-100)],
+        Value(0.2, 30, 30),
+        id="a sample of an earlier instance is a leftover's, and changes nothing",
+    ),
+    pytest.param([sample(0, 5), _unstamped(sample(15, 5))], None, id="without a stamp a counter that stands still is no news"),
+    pytest.param([sample(0, 5), _unstamped(sample(15, 8))], Value(0.2, 15, 15), id="one that moved is"),
 ]
 
 

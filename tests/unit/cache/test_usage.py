@@ -94,6 +94,18 @@ CASES = [
         pod(container("a", started=None)), [series(RESOURCE, a=track(30))], ("resource", ["a"], 30), id="an unknown start matches"
     ),
     pytest.param(pod(A), [series(RESOURCE, a=track(30, started=None))], ("resource", ["a"], 30), id="a sample without start matches"),
+    pytest.param(
+        pod(container("a", started=10)),
+        [series(RESOURCE, a=track(30, started=None))],
+        ("resource", ["a"], 30),
+        id="if its window lies in the life of the container",
+    ),
+    pytest.param(
+        pod(container("a", started=20)),
+        [series(RESOURCE, a=track(30, started=None))],
+        None,
+        id="what was measured before it began is its predecessor's",
+    ),
     pytest.param(pod(A), [], None, id="no source: no pod"),
 ]
 

@@ -1,5 +1,7 @@
 """Bodies of /metrics/resource, good and bad, and what is made of them."""
 
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,14 +110,71 @@ def test_a_bad_line_costs_that_line(line: str, dropped: int) -> None:
     assert batch.dropped >= dropped
 
 
-def test_of_two_instances_in_one_body_the_newer_counts_whole() -> None:
-    """A leftover cgroup of the same name lends neither its CPU nor its memory."""
-    stale, live = container(cpu=900, memory=1, stamp=STAMP - 30_000, started="1.6e+09"), container(cpu=3, memory=8192)
+def instance(
+    cpu: float | None, memory: int | None, started: float | None, *, stamp: object = STAMP, memory_stamp: object = None
+) -> list[str]:
+    """The lines of one instance of container c; None leaves a line out."""
+    labels = '{container="c",namespace="ns",pod="p"}'
+    lines = (
+        ("cpu_usage_seconds_total", cpu, f" {stamp}"),
+        ("memory_working_set_bytes", memory, f" {stamp if memory_stamp is None else memory_stamp}"),
+        ("start_time_seconds", started, ""),
+    )
+    return [f"container_{family}{labels} {value}{at}\n" for family, value, at in lines if value is not None]
 
-    for body in (stale + live, live + stale):
-        sample = only(read(body))
 
-        assert (sample.cpu, sample.memory, sample.started) == (3 * 10**9, 8192, 1_699_900_000 * 10**9)
+LIVE = instance(3, 8192, 1.6999e9)
+NOTHING = (None, None, None)
+INSTANCES = [
+    pytest.param(instance(900, 1, 1.6e9, stamp=STAMP - 90_000), (3, 8192, 1_699_900_000), id="one that stopped lends nothing"),
+    pytest.param(instance(1, 1, 1.6e9, stamp=STAMP - 90_000), (3, 8192, 1_699_900_000), id="whichever counter is smaller"),
+    pytest.param(instance(900, None, None, stamp=STAMP - 90_000), (3, 8192, None), id="whose start it is is not told"),
+    pytest.param(instance(900, 1, 1.6e9, stamp=STAMP - 9_000), NOTHING, id="two that live cannot be told apart, the older stamp is none"),
+    pytest.param(instance(900, 1, 1.6e9, stamp=STAMP + 9_000), NOTHING, id="nor is the newer"),
+    pytest.param(instance(900, 1, 1.6e9), NOTHING, id="of one time"),
+    pytest.param(instance(900, 1, 1.6e9, stamp=""), NOTHING, id="without stamps"),
+    pytest.param(instance(None, 1, None), NOTHING, id="two of memory only"),
+    pytest.param(instance(900, None, None), NOTHING, id="two of CPU only"),
+    pytest.param(instance(None, None, 1.6e9), NOTHING, id="two of starts only: the CPU may be the other's"),
+    pytest.param(instance(900, 1, 1.6e9, stamp=STAMP - 90_000, memory_stamp=STAMP), NOTHING, id="a leftover's memory with a new stamp"),
+    pytest.param(LIVE, (3, 8192, 1_699_900_000), id="the same lines twice are one instance"),
+]
+
+
+@pytest.mark.parametrize(("others", "expected"), INSTANCES)
+@given(st.randoms(use_true_random=False))
+def test_two_instances_in_one_body_never_mix(others: list[str], expected: tuple[int | None, ...], random: Random) -> None:
+    """Whatever order the lines have, what is told is of one instance, the one that lives; or nothing is told."""
+    lines = [*LIVE, *others]
+    random.shuffle(lines)
+    batch = read("".join(lines) + NODE)
+
+    samples = [sample for pod in batch.pods.values() for sample in pod.containers]
+    (told,) = [(s.cpu and s.cpu // 10**9, s.memory, s.started and s.started // 10**9) for s in samples] or [NOTHING]
+    assert expected == told
+
+
+def test_a_last_line_without_its_line_feed_is_dropped() -> None:
+    """It may have been cut within a number, and the beginning of a counter is another counter."""
+    batch = read(container() + NODE + 'container_cpu_usage_seconds_total{container="d",namespace="ns",pod="p"} 10')
+
+    assert (only(batch).name, batch.dropped) == ("c", 1)
+
+
+@pytest.mark.parametrize(
+    ("cpu_stamp", "memory_stamp", "expected"),
+    [
+        pytest.param(STAMP, STAMP - 7000, (STAMP * NS, (STAMP - 7000) * NS, True), id="each has its own"),
+        pytest.param(STAMP, "", (STAMP * NS, STAMP * NS, True), id="memory without a stamp was measured with the CPU"),
+        pytest.param("", STAMP, (int(RECEIVED * 1e9), int(RECEIVED * 1e9), False), id="CPU without a stamp is of the request's time"),
+        pytest.param("", "", (int(RECEIVED * 1e9), int(RECEIVED * 1e9), False), id="no stamps"),
+    ],
+)
+def test_lines_without_stamps(cpu_stamp: object, memory_stamp: object, expected: tuple[int, int, bool]) -> None:
+    """The kubelet's clock and ours are never compared."""
+    sample = only(read("".join(instance(3, 8192, None, stamp=cpu_stamp, memory_stamp=memory_stamp))))
+
+    assert (sample.cpu_time, sample.memory_time, sample.stamped) == expected
 
 
 @pytest.mark.parametrize(
