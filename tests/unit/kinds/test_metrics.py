@@ -56,3 +56,20 @@ def test_cells_fit_the_columns() -> None:
     assert node_metrics.cells("n", NODE_USAGE) == ("n", "11187091n", "12240Ki", "17.913s")
     assert pod_metrics.cells("p", POD_USAGE) == ("p", "2m", "2049", "20s")
     assert {len(kind.columns) for kind in kinds.load()} == {4}
+
+
+def test_node_metrics_in_protobuf() -> None:
+    """The fields behind metadata, as k8s.io/metrics v0.37 writes them: 2 timestamp, 3 window in ns, 4 usage as a map of quantities."""
+    assert node_metrics.protobuf(NODE_USAGE) == (
+        b"\x12\x08\x08\xa0\xc4\xb0\xc9\x06\x10\x00" + b"\x1a\x06\x08\xc0\xe0\xca\xdd\x42"
+        + b"\x22\x12\x0a\x03cpu\x12\x0b\x0a\x0911187091n" + b"\x22\x13\x0a\x06memory\x12\x09\x0a\x0712240Ki"
+    )  # fmt: skip
+
+
+def test_pod_metrics_in_protobuf() -> None:
+    """As a node's, but 4 is a container: 1 name, 2 usage."""
+    assert pod_metrics.protobuf(POD_USAGE) == (
+        b"\x12\x08\x08\xa0\xc4\xb0\xc9\x06\x10\x00" + b"\x1a\x06\x08\x80\x90\xdf\xc0\x4a"
+        + b"\x22\x24\x0a\x01b" + b"\x12\x0e\x0a\x03cpu\x12\x07\x0a\x051500u" + b"\x12\x0f\x0a\x06memory\x12\x05\x0a\x031Ki"
+        + b"\x22\x24\x0a\x01a" + b"\x12\x0d\x0a\x03cpu\x12\x06\x0a\x04500u" + b"\x12\x10\x0a\x06memory\x12\x06\x0a\x041025"
+    )  # fmt: skip

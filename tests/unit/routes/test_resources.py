@@ -415,10 +415,10 @@ async def test_partial_object_metadata() -> None:
 
 
 async def test_not_acceptable() -> None:
-    """Protobuf alone cannot be served yet; with */* beside it JSON is."""
+    """What nobody serves is 406, and with any type beside it JSON; protobuf is for kinds that declare it."""
     server = Server()
 
-    assert 406 == (await server.get(f"{V1}/nodes", accept="application/vnd.kubernetes.protobuf")).status_code
+    assert 406 == (await server.get(f"{V1}/nodes", accept="application/xml")).status_code
     assert 200 == (await server.get(f"{V1}/nodes", accept="application/vnd.kubernetes.protobuf, */*")).status_code
 
 
