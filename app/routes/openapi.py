@@ -9,7 +9,7 @@ from app.kinds._base import Kind
 from app.routes.documents import groups_of, make_document, tagged
 from app.routes.respond import Answer, Scope, joined_header, query_of
 from app.routes.schemas import group_version_kind, kind_schemas, meta_schemas, model_name
-from app.wire.accept import JSON, accepts_json
+from app.wire.accept import JSON, PROTOBUF, accepts_json
 from app.wire.query import parse_query
 from app.wire.status import unknown_path
 
@@ -122,13 +122,14 @@ def _path(kind: Kind, version: str, action: str, variables: Sequence[str], *, ve
     model = model_name(kind, version, kind.list_kind if action == "list" else kind.kind)
     schema = {"$ref": (_V3_REFS if version_3 else _V2_REFS) + model}
     answer: dict[str, Any] = {"description": "OK"}
-    answer.update({"content": {JSON: {"schema": schema}}} if version_3 else {"schema": schema})
+    produces = [JSON] if kind.protobuf is None else [JSON, PROTOBUF]
+    answer.update({"content": {media: {"schema": schema} for media in produces}} if version_3 else {"schema": schema})
     scope = "Namespaced" if "namespace" in variables else ""
     group = "".join(part.capitalize() for part in kind.group.removesuffix(".k8s.io").replace("-", ".").split("."))
     operation: dict[str, Any] = {
         "description": f"{action} objects of kind {kind.kind}",
         "operationId": f"{'read' if action == 'get' else action}{group}{version.capitalize()}{scope}{kind.kind}{suffix}",
-        **({} if version_3 else {"produces": [JSON], "schemes": ["https"]}),
+        **({} if version_3 else {"produces": produces, "schemes": ["https"]}),
         "tags": [f"{group[:1].lower()}{group[1:]}_{version}"],
         "parameters": [
             *(_parameter(name, "path", "string", _PATH_PARAMETERS[name], version_3=version_3) for name in variables),

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 import pytest
 
 from app.simulation.curves import Load
+from app.wire.accept import PROTOBUF
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.controlplane.waiting import wait_until
 from tests.e2e.kubeglance import Kubeglance
 from tests.e2e.kubelets import SimulatedKubelets, load
 from tests.e2e.registration import API_SERVICES
 from tests.e2e.stage import API, Stage, on_stage
+from tests.fakes.protobuf import decode
 
 pytestmark = pytest.mark.e2e
 
@@ -117,6 +119,40 @@ def test_top_pods_prints_the_sum_of_the_containers(stage: Stage) -> None:
     for (_, _, _, containers, _), row in zip(PODS, printed[1:], strict=True):
         # kubectl rounds up, and a kubelet stamps in whole milliseconds: each container may show one more.
         assert 0 <= int(row[2].removesuffix("m")) - millicores(containers) <= len(containers)
+
+
+@pytest.mark.parametrize("plural", ["pods", "nodes"])
+def test_top_is_answered_in_protobuf(stage: Stage, plural: str) -> None:
+    """`kubectl top` asks for protobuf and gets it: what the tests here see printed went through Go's decoder."""
+    said = stage.plane.kubectl("top", plural, *(("-A",) if plural == "pods" else ()), "-v=8").stderr
+    exchange = re.split(rf"/apis/metrics\.k8s\.io/v1\S*/{plural}", said)[-1]
+    assert re.search(r"Accept: application/vnd\.kubernetes\.protobuf", exchange)
+    assert re.search(r"Content-Type: application/vnd\.kubernetes\.protobuf", exchange)
+
+
+@pytest.mark.parametrize("path", ["pods", "nodes", "namespaces/shop/pods/cart-0", "namespaces/shop/pods/nobody", "pods?limit=1"])
+def test_protobuf_says_what_json_says(stage: Stage, path: str) -> None:
+    """Objects, lists and failures come whole through the aggregator, in the form that was asked for."""
+    with stage.plane.client() as client:
+
+        def same() -> bool:
+            read = client.get(f"{API}/{path}", headers={"Accept": f"{PROTOBUF}, */*"})
+            told = client.get(f"{API}/{path}", headers={"Accept": "application/json"})
+            assert [PROTOBUF, "application/json"] == [response.headers["content-type"] for response in (read, told)]
+            return bool(told.json() == decode(read.content))
+
+        wait_until("both forms at one version", same, seconds=30, every=0.5)  # a publish may fall between the two
+
+
+def test_metadata_in_protobuf(stage: Stage) -> None:
+    """What metadata informers ask for first."""
+    accept = f"{PROTOBUF};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+    with stage.plane.client() as client:
+        read = decode(client.get(f"{API}/pods", headers={"Accept": accept}).content)
+    assert ("PartialObjectMetadataList", "meta.k8s.io/v1") == (read["kind"], read["apiVersion"])
+    assert [(namespace, name) for namespace, name, *_ in PODS] == [
+        (item["metadata"]["namespace"], item["metadata"]["name"]) for item in read["items"]
+    ]
 
 
 def test_top_pods_containers_prints_each_container(stage: Stage) -> None:

@@ -2,11 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from app.kinds._base import Kind
+from app.routes.resources import Served
 from app.routes.schemas import clean
+from tests.fakes.kinds import NODES, make_collection
 from tests.unit.routes.server import Server
 
 V3 = "/openapi/v3/apis/metrics.k8s.io/v1beta1"
@@ -138,3 +142,20 @@ def test_clean() -> None:
     assert {"properties": {"not": {"x-kubernetes-int-or-string": True}}} == clean(schema, "#/definitions/")
     assert {"properties": schema["properties"]} == clean(schema, "#/components/schemas/")
     assert json.dumps({"x-kubernetes-preserve-unknown-fields": True}) == json.dumps(clean({"additionalProperties": True}, "#/definitions/"))
+
+
+_BOTH = ["application/json", "application/vnd.kubernetes.protobuf"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "produces"),
+    [(NODES, ["application/json"]), (replace(NODES, protobuf=bytes), _BOTH)],
+)
+async def test_what_is_produced(kind: Kind, produces: list[str]) -> None:
+    """Operations name the media types that their kind is served in."""
+    server = Server(served=(Served(kind, make_collection()),))
+    operations = [operation["get"] for operation in (await server.get("/openapi/v2")).json()["paths"].values()]
+    contents = [operation["get"]["responses"]["200"]["content"] for operation in (await server.get(V3)).json()["paths"].values()]
+
+    assert [produces] * 4 == [operation["produces"] for operation in operations]
+    assert [produces] * 2 == [list(content) for content in contents]
