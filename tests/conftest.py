@@ -4,6 +4,11 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says something about the machine, and nothing about a rule.
+settings.register_profile("kubeglance", deadline=None)
+settings.load_profile("kubeglance")
 
 
 @pytest.fixture(scope="session", autouse=True)

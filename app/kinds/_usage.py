@@ -1,9 +1,10 @@
 """What the kinds of metrics.k8s.io share: the usage of a node or a container, its columns and its schema."""
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from app.kinds._base import Column
 from app.kube.records import Labels
+from app.wire.quantity import format_bytes, format_cpu
 
 SOURCE_ANNOTATION = "kubeglance.io/source"
 _SUMMARY: Labels = ((SOURCE_ANNOTATION, "summary"),)
@@ -13,10 +14,16 @@ VERSION_PRIORITIES = {"v1": 200, "v1beta1": 100}
 
 
 class Usage(Struct, frozen=True, gc=False):
-    """A ResourceList with quantities, in the order in which Go prints a map."""
+    """A ResourceList with quantities, in the order in which Go prints a map. `swap` stands there only where it is known (KEP-2400)."""
 
     cpu: str
     memory: str
+    swap: str | UnsetType = UNSET
+
+
+def usage(cpu: int, memory: int, swap: int | None) -> Usage:
+    """From nanocores and bytes."""
+    return Usage(cpu=format_cpu(cpu), memory=format_bytes(memory), swap=UNSET if swap is None else format_bytes(swap))
 
 
 USAGE_COLUMNS = (
@@ -33,7 +40,7 @@ WINDOW_SCHEMA = {
 
 USAGE_SCHEMA = {
     "type": "object",
-    "description": "Quantities by resource: cpu in cores, memory (working set) in bytes.",
+    "description": "Quantities by resource: cpu in cores, memory (working set) in bytes, and swap in bytes where the kubelet reports it.",
     "additionalProperties": {"type": "string", "description": "A quantity, such as 250m or 64Mi."},
 }
 

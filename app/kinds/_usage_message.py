@@ -14,16 +14,20 @@ def window_fields(measured: int, window: int) -> bytes:
     return delimited(2, time(measured)) + delimited(3, duration(window))
 
 
-def usage_fields(number: int) -> Callable[[int, int], bytes]:
-    """A function from nanocores and bytes to the ResourceList, the map in field `number`.
+def usage_fields(number: int) -> Callable[[int, int, int | None], bytes]:
+    """A function from nanocores, bytes of memory and bytes of swap (None if unknown) to the ResourceList, the map in field `number`.
 
     All that stands before a quantity's text depends on its length alone, and so is made once: each container passes here.
     """
-    before_cpu, before_memory = _before_quantity(number, "cpu"), _before_quantity(number, "memory")
+    before_cpu, before_memory, before_swap = (_before_quantity(number, resource) for resource in ("cpu", "memory", "swap"))
 
-    def fields(cpu: int, memory: int) -> bytes:
+    def fields(cpu: int, memory: int, swap: int | None) -> bytes:
         cpu_text, memory_text = format_cpu(cpu).encode(), format_bytes(memory).encode()
-        return before_cpu[len(cpu_text)] + cpu_text + before_memory[len(memory_text)] + memory_text
+        entries = before_cpu[len(cpu_text)] + cpu_text + before_memory[len(memory_text)] + memory_text
+        if swap is None:
+            return entries
+        swap_text = format_bytes(swap).encode()
+        return entries + before_swap[len(swap_text)] + swap_text
 
     return fields
 

@@ -6,6 +6,7 @@ from app.cache.usage import NodeUsage, NodeView
 from app.duration import format_duration
 from app.kinds._base import Cell, Kind, Projected, Subject
 from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, source_annotation
+from app.kinds._usage import usage as quantities
 from app.kinds._usage_message import usage_fields, window_fields
 from app.wire.quantity import format_bytes, format_cpu
 from app.wire.timestamps import format_time
@@ -32,7 +33,7 @@ def project(view: NodeView) -> Projected | None:
         fields=_Fields(
             timestamp=format_time(usage.time),
             window=format_duration(usage.window),
-            usage=Usage(cpu=format_cpu(usage.cpu), memory=format_bytes(usage.memory)),
+            usage=quantities(usage.cpu, usage.memory, usage.swap),
         ),
     )
 
@@ -44,7 +45,7 @@ def cells(name: str, usage: NodeUsage) -> tuple[Cell, ...]:
 
 def protobuf(usage: NodeUsage) -> bytes:
     """Fields 2 to 4 of NodeMetrics."""
-    return window_fields(usage.time, usage.window) + _USAGE(usage.cpu, usage.memory)
+    return window_fields(usage.time, usage.window) + _USAGE(usage.cpu, usage.memory, usage.swap)
 
 
 KIND = Kind(

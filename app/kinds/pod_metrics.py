@@ -6,6 +6,7 @@ from app.cache.usage import PodUsage, PodView
 from app.duration import format_duration
 from app.kinds._base import Cell, Kind, Projected, Subject
 from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, source_annotation
+from app.kinds._usage import usage as quantities
 from app.kinds._usage_message import usage_fields, window_fields
 from app.wire.protobuf import delimited, string
 from app.wire.quantity import format_bytes, format_cpu
@@ -39,7 +40,7 @@ def project(view: PodView) -> Projected | None:
             timestamp=format_time(usage.time),
             window=format_duration(usage.window),
             containers=[
-                _Container(name=container.name, usage=Usage(cpu=format_cpu(container.cpu), memory=format_bytes(container.memory)))
+                _Container(name=container.name, usage=quantities(container.cpu, container.memory, container.swap))
                 for container in usage.containers
             ],
         ),
@@ -56,7 +57,8 @@ def cells(name: str, usage: PodUsage) -> tuple[Cell, ...]:
 def protobuf(usage: PodUsage) -> bytes:
     """Fields 2 to 4 of PodMetrics."""
     containers = [
-        delimited(4, string(1, container.name) + _CONTAINER_USAGE(container.cpu, container.memory)) for container in usage.containers
+        delimited(4, string(1, container.name) + _CONTAINER_USAGE(container.cpu, container.memory, container.swap))
+        for container in usage.containers
     ]
     return b"".join((window_fields(usage.time, usage.window), *containers))
 

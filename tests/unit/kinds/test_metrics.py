@@ -45,6 +45,18 @@ def test_pod_metrics() -> None:
     assert projected.annotations == (("kubeglance.io/source", "summary"),)
 
 
+def test_swap_stands_where_it_is_known() -> None:
+    """kubectl top --show-swap reads it; a kubelet that tells none is not one without swap."""
+    with_swap = PodUsage(containers=(ContainerUsage("a", 1, 1, 4096), ContainerUsage("b", 1, 1)), time=T, window=20 * SECOND, source="x")
+    projected = pod_metrics.project(PodView(POD, with_swap))
+
+    assert projected is not None
+    usages = [container["usage"] for container in msgspec.to_builtins(projected.fields)["containers"]]
+    assert usages == [{"cpu": "1n", "memory": "1", "swap": "4Ki"}, {"cpu": "1n", "memory": "1"}]
+    assert b"swap\x12\x05\n\x034Ki" in pod_metrics.protobuf(with_swap)
+    assert pod_metrics.protobuf(with_swap).count(b"swap") == 1
+
+
 def test_no_usage_no_object() -> None:
     """What is not known is absent, never empty."""
     assert node_metrics.project(NodeView(NODE, None)) is None

@@ -70,9 +70,9 @@ async def test_the_node_is_served_after_one_scrape() -> None:
         await whole.at(1)
 
         expected = {
-            "real-0": {"cpu": "240261355n", "memory": "1847264Ki"},
-            "web-0/app": {"cpu": "51625650n", "memory": "52820Ki"},
-            "web-0/init": {"cpu": "52122196n", "memory": "52832Ki"},
+            "real-0": {"cpu": "240261355n", "memory": "1847264Ki", "swap": "0"},
+            "web-0/app": {"cpu": "51625650n", "memory": "52820Ki", "swap": "0"},
+            "web-0/init": {"cpu": "52122196n", "memory": "52832Ki", "swap": "0"},
         }
         assert await whole.usage() == expected
 
@@ -83,9 +83,9 @@ async def test_rates_are_those_of_the_containers() -> None:
         await whole.at(29)
 
         expected = {
-            "real-0": {"cpu": "540707432n", "memory": "1923860Ki"},
-            "burnh/a": {"cpu": "49105117n", "memory": "52772Ki"},
-            "burnh/b": {"cpu": "0", "memory": "1000Ki"},
+            "real-0": {"cpu": "540707432n", "memory": "1923860Ki", "swap": "0"},
+            "burnh/a": {"cpu": "49105117n", "memory": "52772Ki", "swap": "0"},
+            "burnh/b": {"cpu": "0", "memory": "1000Ki", "swap": "0"},
         }
         usage = await whole.usage()
         assert expected == {name: usage[name] for name in expected}
