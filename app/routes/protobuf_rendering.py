@@ -47,6 +47,15 @@ class ProtobufRenderer:
             return _list(group_version, PARTIAL_LIST, b"", elements)
         return _list(group_version, PARTIAL_LIST, delimited(_METADATA, metadata), [delimited(_ITEMS, partial) for partial in partials])
 
+    def unread(self, items: Sequence[Item], _form: Form) -> Sequence[Item]:
+        """Those that are still to be encoded."""
+        return [item for item in items if item.entry is None]
+
+    def encode(self, items: Iterable[Item]) -> None:
+        """Encode each and keep it on the item."""
+        for item in items:
+            self._entry(item)
+
     def _entry(self, item: Item) -> bytes:
         entry = item.entry
         if entry is None:

@@ -106,13 +106,26 @@ class Renderer:
             return Body(_joined(start, (item.body for item in items)), length)
         return Body(_joined(start, chunks))
 
+    def unread(self, items: Sequence[Item], form: Form) -> Sequence[Item]:
+        """Those of which a part of this form is still to be encoded."""
+        return [item for item in items if item.row is None] if form.target == TABLE else ()
+
+    def encode(self, items: Iterable[Item]) -> None:
+        """Encode what a Table needs of each and keep it on the item."""
+        for item in items:
+            self._cells(item)
+
+    def _cells(self, item: Item) -> bytes:
+        cells = item.row
+        if cells is None:
+            cells = item.row = encode_cells(self._kind.cells(item.key[1], item.value))
+        return cells
+
     def _whole(self, item: Item) -> bytes:
         return self._item_head + item.body[1:]
 
     def _row(self, item: Item, form: Form, partial: bytes) -> bytes:
-        cells = item.row
-        if cells is None:
-            cells = item.row = encode_cells(self._kind.cells(item.key[1], item.value))
+        cells = self._cells(item)
         if form.include == NONE:
             return row(cells, b"null")
         if form.include == OBJECT:

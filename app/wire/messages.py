@@ -10,9 +10,6 @@ from app.wire.protobuf import delimited, enclose, integer, string
 Pairs = tuple[tuple[str, str], ...]
 
 _SECOND = 10**9
-_NOT_SERVED_BEFORE_NAMESPACE = string(2, "")  # generateName
-_NOT_SERVED_BEFORE_VERSION = string(4, "") + string(5, "")  # selfLink, uid
-_NOT_SERVED_BEFORE_CREATION = integer(7, 0)  # generation
 _NO_NANOS = integer(2, 0)
 
 
@@ -21,19 +18,31 @@ def object_meta(*, namespace: str, name: str, version: int, created: int, labels
     return b"".join(
         (
             string(1, name),
-            _NOT_SERVED_BEFORE_NAMESPACE,
-            string(3, namespace),
-            _NOT_SERVED_BEFORE_VERSION,
+            _namespace(namespace),
             string(6, str(version)),
-            _NOT_SERVED_BEFORE_CREATION,
-            delimited(8, time(created)),
+            _created(created // _SECOND if created else None),
             _map_of_strings(11, labels),
-            _map_of_strings(12, annotations),
+            _map_of_strings(12, annotations) if annotations else b"",
         )
     )
 
 
-@lru_cache(maxsize=8192)  # pods of one workload share their labels, and an object has the same from one measurement to the next
+# Many objects share these. What is encoded once is found by its value.
+
+
+@lru_cache(maxsize=1024)
+def _namespace(namespace: str) -> bytes:
+    """Fields 2 to 5: generateName, namespace, selfLink, uid."""
+    return string(2, "") + string(3, namespace) + string(4, "") + string(5, "")
+
+
+@lru_cache(maxsize=1024)
+def _created(seconds: int | None) -> bytes:
+    """Fields 7 and 8: generation and creationTimestamp."""
+    return integer(7, 0) + delimited(8, b"" if seconds is None else _time(seconds))
+
+
+@lru_cache(maxsize=8192)
 def _map_of_strings(number: int, pairs: Pairs) -> bytes:
     return b"".join([map_entry(number, key, value.encode()) for key, value in pairs])
 
@@ -49,7 +58,7 @@ def time(ns: int) -> bytes:
     return _time(ns // _SECOND) if ns else b""
 
 
-@lru_cache(maxsize=1024)  # what one kubelet tells in one answer was measured within a few seconds
+@lru_cache(maxsize=1024)
 def _time(seconds: int) -> bytes:
     return integer(1, seconds) + _NO_NANOS
 

@@ -26,7 +26,7 @@ class Envelope(NamedTuple):
 def varint(number: int) -> bytes:
     """A varint. A negative number is written as its two's complement of 64 bits, as int64 and int32 fields need it."""
     number &= _UINT64
-    out = bytearray()
+    out = []
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
         number >>= 7
@@ -47,7 +47,10 @@ def delimited(number: int, payload: bytes) -> bytes:
 
 def prefix(number: int, length: int) -> bytes:
     """What stands before the `length` bytes of field `number` (1 to 15)."""
-    return bytes((number << 3 | _LENGTH_DELIMITED,)) + varint(length)
+    tag = number << 3 | _LENGTH_DELIMITED
+    if 128 <= length < 1 << 14:  # most objects in a list: two bytes, without a loop
+        return bytes((tag, length & 0x7F | 0x80, length >> 7))
+    return bytes((tag,)) + varint(length)
 
 
 def string(number: int, text: str) -> bytes:

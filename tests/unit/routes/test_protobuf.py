@@ -1,5 +1,6 @@
 """Get and list in protobuf, of the real kinds: the same objects as in JSON, in the envelope of the asked version."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -184,6 +185,32 @@ async def test_an_item_is_encoded_once() -> None:
 
     assert [True, True] == [entry in body for body in lists]
     assert entry is item.entry
+
+
+@pytest.mark.parametrize("accept", [PROTOBUF, f"{JSON};as=Table;g=meta.k8s.io;v=v1"], ids=["protobuf", "table"])
+async def test_others_get_their_turn_while_a_large_list_is_encoded(accept: str) -> None:
+    """The first reader of many items holds nobody up; the second finds them encoded."""
+    running = server(*(pod("ns", f"pod-{number:05}") for number in range(997)))
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def read() -> int:
+        before = turns
+        await running.get(f"{V1}/pods?limit=1000", accept=accept)
+        return turns - before
+
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(other())
+        await asyncio.sleep(0)
+        first, second = await read(), await read()
+        task.cancel()
+
+    assert 3 == first - second
 
 
 @pytest.mark.parametrize("rendered_bytes", [1 << 20, 10_000])
