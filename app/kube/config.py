@@ -18,7 +18,7 @@ import yaml
 
 from app.clock import Clock, SystemClock
 from app.errors import KubeError
-from app.kube.credentials import Credentials, FixedCredentials, RenewingCredentials, token_file
+from app.kube.credentials import Credentials, FixedCredentials, RenewingCredentials, checked, token_file
 
 _HOME_CONFIG = "~/.kube/config"
 
@@ -172,8 +172,13 @@ def _credentials(entry: _Entry, configuration: Any, configure: Callable[[], Any]
         return RenewingCredentials(token_file(path.parent / user["tokenFile"]), clock)
     if "exec" in user or "auth-provider" in user:
         first = [header]
-        return RenewingCredentials(lambda: first.pop() if first else configure().api_key.get("BearerToken"), clock, in_thread=True)
-    return FixedCredentials(header)
+
+        def renewed() -> str | None:
+            found = first.pop() if first else configure().api_key.get("BearerToken")
+            return checked(found, f"kubeconfig {path}") if found else None
+
+        return RenewingCredentials(renewed, clock, in_thread=True)
+    return FixedCredentials(checked(header, f"kubeconfig {path}"))
 
 
 def _entries(paths: str) -> tuple[_Entry, _Entry]:

@@ -84,6 +84,13 @@ class RenewingCredentials:
         self._refused = True
 
 
+def checked(header: str, origin: str) -> str:
+    """The header, if it can be sent: one control character in it would make every request fail. Raises KubeError."""
+    if not all(char.isprintable() for char in header):
+        raise KubeError(f"the token of {origin} has a line break or another control character in it")
+    return header
+
+
 def token_file(path: Path) -> Callable[[], str]:
     """A reader of a bearer token file. Raises KubeError where it is missing or empty."""
 
@@ -94,7 +101,7 @@ def token_file(path: Path) -> Callable[[], str]:
             raise KubeError(f"cannot read the token file {path}: {exc}; check that it is mounted and readable") from exc
         if not token:
             raise KubeError(f"the token file {path} is empty")
-        return f"Bearer {token}"
+        return checked(f"Bearer {token}", f"the file {path}")
 
     return read
 

@@ -217,6 +217,14 @@ def test_an_encrypted_key_is_refused_without_asking(tmp_path: Path) -> None:
         client_context(None, certificate=tmp_path / "leaf.pem", key=tmp_path / "key.pem")
 
 
+def test_a_token_with_a_line_break_is_refused_at_start(tmp_path: Path) -> None:
+    """It cannot be sent in a header: each request would fail, with words about an attack."""
+    path = _write(tmp_path / "config", {"token": "a\nb"})
+
+    with pytest.raises(KubeError, match=f"the token of kubeconfig {path} has a line break"):
+        load(path, environ={})
+
+
 def test_without_any_configuration_the_ways_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A user who starts it outside a cluster learns what to give."""
     monkeypatch.setenv("HOME", str(tmp_path))
