@@ -113,7 +113,8 @@ def _integer(family: str, text: str) -> int | None:
     scaled = value if family in {_MEMORY, _SWAP} else value * 1e9
     if not 0 <= scaled <= _MAX_INT64 or (family == _START and scaled < 1):  # the product of a finite value may be infinite
         return None
-    return round(scaled)
+    # Starts are floats near 2e9: exact to a quarter of a microsecond only, which would make 9.999999808 s of the 10 s since then.
+    return round(value * 1e3) * 1_000_000 if family == _START else round(scaled)
 
 
 class _Readings:

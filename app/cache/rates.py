@@ -40,10 +40,14 @@ class Usage(Struct, frozen=True, gc=False):
 
 
 class Step(Struct, frozen=True, gc=False):
-    """Where a series stands after a sample: the newest sample used, and the usage made of it, if one can be made."""
+    """Where a series stands after a sample: the newest sample used, and the usage made of it, if one can be made.
+
+    `first` tells that it is the first sample of its instance.
+    """
 
     sample: Sample
     usage: Usage | None
+    first: bool = False
 
 
 def complete(sample: Sample) -> bool:
@@ -84,7 +88,7 @@ def resource_step(last: Step | None, new: Sample, _agent_started: int | None = N
     if not _is_news(last, new):
         return last
     if last is None or restarted(last.sample, new):
-        return Step(new, _from_origin(new))
+        return Step(new, _from_origin(new), first=True)
     window = new.cpu_time - last.sample.cpu_time
     if window < MIN_WINDOW:
         return last
@@ -109,7 +113,7 @@ def summary_step(last: Step | None, new: Sample, agent_started: int | None = Non
     if new.cpu_rate == 0 and _older(new.started, new.cpu_time) and _older(agent_started, new.cpu_time):
         return Step(new, _checked(new, 0, SUMMARY_WINDOW))
     # Nothing can be made of it. Of the same instance the earlier sample stays, as the base of a pair that becomes long enough.
-    return last if last is not None and not restarted(last.sample, new) else Step(new, None)
+    return last if last is not None and not restarted(last.sample, new) else Step(new, None, first=True)
 
 
 def _from_origin(new: Sample) -> Usage | None:

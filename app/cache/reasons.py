@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from app.cache.samples import NODE, Series, Track, is_same_instance
+from app.cache.usage import is_usage_of
 from app.kube.records import ContainerRecord, PodRecord
 from app.wire.timestamps import format_time
 
@@ -34,7 +35,7 @@ def node_reason(known: Knowledge, ended: int | None) -> str:
     if failing:
         return failing + _expired(ended)
     tracks = [track for series in known.series if (track := series.track(NODE, "")) is not None]
-    return _of_tracks(tracks, f"the kubelet of node {known.node} reports no new CPU and memory of the node") + _expired(ended)
+    return _of_tracks(tracks, known.node, "the node") + _expired(ended)
 
 
 def pod_reason(pod: PodRecord, known: Knowledge | None, ended: int | None) -> str:
@@ -74,16 +75,21 @@ def _container_reason(pod: PodRecord, container: ContainerRecord, known: Knowled
     """What keeps a running container from a usage; "" if some source has one."""
     tracks = [track for series in known.series if (track := series.track(pod.key, container.name)) is not None]
     current = [track for track in tracks if is_same_instance(container, track.step.sample.started)]
-    if any(track.step.usage is not None for track in current):
+    if any((usage := track.step.usage) is not None and is_usage_of(container, track.step.sample.started, usage) for track in current):
         return ""
     if tracks and not current:
         return f"container {container.name} restarted and has no sample since"
-    nothing = f"the kubelet of node {known.node} reports no new CPU and memory of container {container.name}"
-    return _of_tracks(current, nothing) + _expired(ended)
+    return _of_tracks(current, known.node, f"container {container.name}") + _expired(ended)
 
 
-def _of_tracks(tracks: Sequence[Track], nothing: str) -> str:
-    return "no two samples yet" if any(not track.dead for track in tracks) else nothing
+def _of_tracks(tracks: Sequence[Track], node: str, subject: str) -> str:
+    """What keeps the series of one container or node from a usage that can be served; a series that lives has two samples or not."""
+    living = [track for track in tracks if not track.dead]
+    if not living:
+        return f"the kubelet of node {node} reports no new CPU and memory of {subject}"
+    if all(track.step.first and track.step.usage is None for track in living):
+        return "no two samples yet"
+    return f"what the kubelet told last of {subject} makes no value"
 
 
 def _expired(ended: int | None) -> str:

@@ -95,13 +95,13 @@ def _of_containers(pod: PodRecord, running: list[ContainerRecord], series: Serie
     for container in running:
         track = series.track(pod.key, container.name)
         usage = track.step.usage if track is not None else None
-        if track is None or usage is None or not _is_of(container, track.step.sample.started, usage):
+        if track is None or usage is None or not is_usage_of(container, track.step.sample.started, usage):
             return None
         usages.append(usage)
     return usages
 
 
-def _is_of(container: ContainerRecord, started: int | None, usage: Usage) -> bool:
+def is_usage_of(container: ContainerRecord, started: int | None, usage: Usage) -> bool:
     """Whether a usage is of the instance that runs. Where the source tells no start, all that was measured must lie in its life."""
     if started is None and container.started_ns is not None:
         return usage.time - usage.window >= container.started_ns - INSTANCE_SLACK
