@@ -16,7 +16,7 @@ from app.routes.health import Health, HealthChecks
 from app.routes.index import create_index, unknown
 from app.routes.metrics import create_metrics
 from app.routes.openapi import OpenApi
-from app.routes.problems import Answering, Endpoint, install_handlers
+from app.routes.problems import Answering, Endpoint, install_handlers, read_only
 from app.routes.version import VersionInfo, create_version
 
 RESOURCE_PATHS = (
@@ -56,9 +56,9 @@ def create_app(
         serve(f"/{root}/{{check:path}}", health.one_check)
 
     discovery = Discovery(kinds)
-    serve("/apis", discovery.all_groups)
-    serve("/apis/{group}", discovery.group)
-    serve("/apis/{group}/{version}", discovery.resources)
+    serve("/apis", read_only(discovery.all_groups))
+    serve("/apis/{group}", read_only(discovery.group))
+    serve("/apis/{group}/{version}", read_only(discovery.resources))
     for path in RESOURCE_PATHS:
         app.router.routes.append(Route(path, resources))
 
@@ -67,7 +67,7 @@ def create_app(
     serve("/openapi/v3", openapi.v3_root)
     serve("/openapi/v3/{document:path}", openapi.v3)
 
-    serve("/version", create_version(version))
+    serve("/version", read_only(create_version(version)))
     serve("/metrics", create_metrics(registry))
     serve("/", create_index(_listed_paths(kinds, checks)))
     app.router.routes.append(Route("/{path:path}", Endpoint(guarded(gate, unknown))))

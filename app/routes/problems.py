@@ -14,7 +14,7 @@ from app.routes.respond import NO_SNIFF, Answer, Receive, Scope, Send, audit_id,
 from app.wire import messages
 from app.wire.accept import PROTOBUF, error_media, wants_pretty
 from app.wire.query import parse_query
-from app.wire.status import encode_status, internal_error, unknown_path
+from app.wire.status import encode_status, internal_error, path_method_not_allowed, unknown_path
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +35,17 @@ class Endpoint:
         await send_answer(scope, send, answer)
 
 
+def read_only(answer: Answering) -> Answering:
+    """`answer` for GET and HEAD; 405 for the rest, as k8s.io/apiserver's discovery has it. (Its OpenAPI and health take any method.)"""
+
+    async def read(scope: Scope) -> Answer:
+        if scope["method"] not in {"GET", "HEAD"}:
+            raise path_method_not_allowed()
+        return await answer(scope)
+
+    return read
+
+
 def answer_of(scope: Scope, exc: Exception) -> Answer:
     """The response to an exception, in JSON or protobuf. What is no Problem is logged with its traceback and answered 500."""
     if isinstance(exc, Problem):
@@ -42,7 +53,7 @@ def answer_of(scope: Scope, exc: Exception) -> Answer:
     elif isinstance(exc, HTTPException) and exc.status_code == 404:
         problem = unknown_path()
     elif isinstance(exc, HTTPException) and exc.status_code == 405:
-        problem = Problem(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        problem = path_method_not_allowed()
     else:
         problem = internal_error(audit_id(scope))
         logger.error("request failed: %s %s audit-id=%s", scope["method"], scope["path"], audit_id(scope), exc_info=exc)

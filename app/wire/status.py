@@ -71,6 +71,12 @@ def method_not_allowed(group: str, resource: str, verb: str, *, allow: str) -> P
     )
 
 
+def path_method_not_allowed() -> Problem:
+    """405 for a path that is no resource and is only read."""
+    text = "the server does not allow this method on the requested resource"
+    return Problem(405, "MethodNotAllowed", text, details={}, headers=(("allow", "GET, HEAD"),))
+
+
 def bad_request(message: str) -> Problem:
     """400 for what cannot be parsed."""
     return Problem(400, "BadRequest", message)

@@ -100,3 +100,12 @@ async def test_behind_the_gate(path: str) -> None:
 
     assert (401, "Unauthorized") == (response.status_code, response.json()["reason"])
     assert ("get", path, "") == (server.gate.asked[0].verb, server.gate.asked[0].path, server.gate.asked[0].resource)
+
+
+@pytest.mark.parametrize("path", ["/apis", "/apis/", "/apis/metrics.k8s.io", "/apis/metrics.k8s.io/v1", "/version"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+async def test_documents_are_only_read(path: str, method: str) -> None:
+    """Any method but GET and HEAD is 405, with a Status and the methods that there are."""
+    response = await Server().request(method, path)
+
+    assert (405, "GET, HEAD", "MethodNotAllowed") == (response.status_code, response.headers["allow"], response.json()["reason"])
