@@ -11,7 +11,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generat
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test check docs controlplane format lock clean
+.PHONY: help demo install test check docs goldens controlplane format lock clean
 
 help: ## What can be made
 	@echo 'make TARGET [ARGS="..."]'
@@ -42,6 +42,9 @@ format: $(VENV)/dev.stamp ## Format, and mend what the linter can mend
 
 docs: $(VENV)/dev.stamp ## Write what is derived: deploy/base and the tables in docs/
 	@$(BIN)/python -m tests.unit.docs.derived
+
+goldens: $(VENV)/dev.stamp ## Ask the real metrics-server anew what tests compare kubeglance with (needs make controlplane)
+	@$(BIN)/python -m tests.goldens.make
 
 lock: ## Choose the newest versions anew and write requirements/*.lock
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv, which is not part of the project. For example:'; \

@@ -27,7 +27,8 @@ class Stream(httpx.AsyncByteStream):
         return self._pieces
 
 
-async def _once(body: bytes) -> AsyncIterator[bytes]:
+async def once(body: bytes) -> AsyncIterator[bytes]:
+    """A body in one piece."""
     yield body
 
 
@@ -68,7 +69,7 @@ class RecordedKubelet:
             return answer
         moment = min(5, max(0, int((self._clock.wall() - START) / STEP)))
         name = f"{moment:02}.summary.json" if request.url.path == "/stats/summary" else f"{moment:02}.resource.txt"
-        return httpx.Response(200, stream=Stream(_once((RECORDING / name).read_bytes())))
+        return httpx.Response(200, stream=Stream(once((RECORDING / name).read_bytes())))
 
 
 class Cluster:

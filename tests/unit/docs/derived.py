@@ -1,8 +1,12 @@
-"""What is written by hand nowhere: the tables of docs/flags.md and deploy/base. `make docs` writes them, test_docs.py compares them."""
+"""What is written by hand nowhere: deploy/base, and tables of docs/flags.md and docs/differences-from-metrics-server.md.
+
+`make docs` writes them, test_docs.py compares them.
+"""
 
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from app import __version__
@@ -11,6 +15,7 @@ from app.cli.manifests import base_files
 from app.cli.metrics_server_flags import FLAGS, Class
 from app.cli.objects import Options, install
 from app.kinds import load
+from tests.goldens.differences import DIFFERENCES, SECTIONS
 
 ROOT = Path(__file__).parents[3]
 _MARKED = re.compile(r"(<!-- derived: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
@@ -39,7 +44,18 @@ def metrics_server_table() -> str:
     return "\n".join(rows) + "\n"
 
 
-TABLES: dict[str, Callable[[], str]] = {"flags": flags_table, "metrics-server-flags": metrics_server_table}
+def differences_table(section: str) -> str:
+    """What tests/unit/goldens proves to differ from metrics-server."""
+    rows = ["| what | metrics-server | kubeglance | why |", "|---|---|---|---|"]
+    rows += [f"| {each.what} | {each.there} | {each.here} | {each.why} |" for each in DIFFERENCES if each.section == section]
+    return "\n".join(rows) + "\n"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "flags": flags_table,
+    "metrics-server-flags": metrics_server_table,
+    **{f"differences-{section}": partial(differences_table, section) for section in SECTIONS},
+}
 
 
 def with_tables(page: str) -> str:
@@ -50,8 +66,9 @@ def with_tables(page: str) -> str:
 def files() -> dict[Path, str]:
     """Every derived file, whole."""
     base = base_files(install(Options(image=f"kubeglance:{__version__}"), load()))
-    page = ROOT / "docs" / "flags.md"
-    return {page: with_tables(page.read_text(encoding="utf-8")), **{ROOT / "deploy" / "base" / name: text for name, text in base.items()}}
+    pages = [ROOT / "docs" / name for name in ("flags.md", "differences-from-metrics-server.md")]
+    made = {page: with_tables(page.read_text(encoding="utf-8")) for page in pages}
+    return {**made, **{ROOT / "deploy" / "base" / name: text for name, text in base.items()}}
 
 
 def main() -> int:
