@@ -15,6 +15,7 @@ from app.cli.version import version_line
 from app.telemetry import Metrics
 from collectors._base import Cause
 from tests.unit.docs import derived
+from tests.unit.lab.kubelets import FAULTS
 
 ROOT = derived.ROOT
 DOCS = ROOT / "docs"
@@ -83,6 +84,37 @@ def test_layers_are_those_of_the_import_contract() -> None:
     (layers,) = [item["layers"] for item in tomllib.loads(read("pyproject.toml"))["tool"]["importlinter"]["contracts"] if "layers" in item]
 
     assert "\n".join(layers) in read("CONTRIBUTING.md")
+
+
+def test_every_failure_family_has_its_test() -> None:
+    """A row names a test that is there: a function or class of that file, and among its cases one of that name."""
+    missing = []
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)(?:\[([^\]]+)\])?`", read("docs/failure-families.md"))
+    for path, name, case in named:
+        text = read(path) if (ROOT / path).exists() else ""
+        if f" {name}(" not in text and f"\n{name} = " not in text:
+            missing.append(f"{path}::{name}")
+        elif case and f'"{case}"' not in text and case not in FAULTS:
+            missing.append(f"{path}::{name}[{case}]")
+
+    assert len(named) > 50
+    assert [] == missing
+
+
+def test_numbers_of_the_failure_families_agree() -> None:
+    """Numbers of symptoms and payloads that rules name are those of the page, which has each once."""
+    page = read("docs/failure-families.md")
+    rules = "".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests/unit/lab").glob("test_*.py")))
+    for word, heading in (("symptom", "Symptoms"), ("payload", "Payloads")):
+        numbers = re.findall(r"^\| (\d+):", page.partition(f"## {heading}\n")[2].partition("\n## ")[0], re.MULTILINE)
+        named = {
+            number
+            for numbers in re.findall(rf"{word}s? ((?:\d+(?: and | to )?)+)", rules, re.IGNORECASE)
+            for number in re.findall(r"\d+", numbers)
+        }
+
+        assert sorted(set(numbers), key=int) == numbers
+        assert set() == named - set(numbers)
 
 
 def links() -> Iterator[tuple[Path, str]]:

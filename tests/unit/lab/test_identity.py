@@ -28,7 +28,7 @@ def leftover(at: float) -> str:
 ROWS = [
     row(
         "a leftover that stopped",
-        "Of two instances in one body the one that stopped long ago lends nothing, in whatever order (section 3 row 18).",
+        "Of two instances in one body the one that stopped long ago lends nothing, in whatever order (symptom 18).",
         both(leftover(-100), busy(-1, 0.25), second=(busy(14, 0.25), leftover(-100))),
         {15: {"web": SERVED}},
     ),
@@ -69,7 +69,7 @@ ROWS = [
     ),
     row(
         "the same pod on two nodes",
-        "A StatefulSet's pod that moved is told of by both nodes: spec.nodeName decides (section 3 row 17, section 4 row 5).",
+        "A StatefulSet's pod that moved is told of by both nodes: spec.nodeName decides (symptom 17, payload 5).",
         [
             (0, SECOND_NODE),
             *((at, tell(busy(at - 1, 0.25))) for at in (0, 15, 30)),
@@ -79,7 +79,7 @@ ROWS = [
     ),
     row(
         "a foreign pod",
-        "A kubelet cannot speak for pods that do not run on its node, or are not there at all (section 3 row 19).",
+        "A kubelet cannot speak for pods that do not run on its node, or are not there at all (symptom 19).",
         [(0, put(pod(on="node-c"))), *both(busy(-1, 64), busy(-1, 64, pod="ghost"), second=(busy(14, 64), busy(14, 64, pod="ghost")))],
         {15: {"web": "404: its node node-c is not in the cluster", "ghost": "404"}},
     ),
@@ -114,7 +114,7 @@ ROWS = [
     ),
     row(
         "created anew under its name",
-        "The predecessor's figures are not the successor's, also while the kubelet still tells them (section 3 row 38).",
+        "The predecessor's figures are not the successor's, also while the kubelet still tells them (symptom 38).",
         [
             *both(busy(-1, 0.25), second=(busy(14, 0.25),)),
             (20, put(pod(uid="new", containers={"app": 19}))),

@@ -29,21 +29,21 @@ ROWS = [
         "first sample at 10 s",
         10,
         "app 1 8Mi @-1 over 10s",
-        "A container of 10 to 60 s is rated from its start (section 4 row 10, section 3 row 10).",
+        "A container of 10 to 60 s is rated from its start (payload 10, symptom 10).",
     ),
-    young("first sample at 9 s", 9, NOT_YET, "9 s are too short a window (section 4 row 10)."),
+    young("first sample at 9 s", 9, NOT_YET, "9 s are too short a window (payload 10)."),
     young("first sample at 60 s", 60, "app 1 8Mi @-1 over 1m0s", "60 s are not too long."),
     young("first sample at 61 s", 61, NOT_YET, "The average of more would be of the past."),
-    young("a start after the sample", -5, NOT_YET, "A start after the sample gives no origin (section 4 row 10)."),
+    young("a start after the sample", -5, NOT_YET, "A start after the sample gives no origin (payload 10)."),
     row(
         "no start",
-        "Without a start two samples make a rate all the same (section 4 row 12).",
+        "Without a start two samples make a rate all the same (payload 12).",
         [(at, tell(busy(at - 1, 0.25, started=None))) for at in (0, 15)],
         {0: {"web": NOT_YET}, 15: {"web": SERVED}},
     ),
     row(
         "restart",
-        "A restarted container is another instance: absent, then rated from its new start (section 4 row 11).",
+        "A restarted container is another instance: absent, then rated from its new start (payload 11).",
         [(0, tell(used(-1, 45))), (15, tell(used(10, 50))), (20, put(pod(containers={"app": 15}))), (30, tell(used(25, 5, started=15)))],
         {20: {"web": RESTARTED}, 30: {"web": "app 500m 8Mi @25 over 10s"}},
     ),
@@ -55,7 +55,7 @@ ROWS = [
     ),
     row(
         "restart and a larger counter",
-        "Another start is another instance, also if its counter happens to be above the old one (section 3 row 14).",
+        "Another start is another instance, also if its counter happens to be above the old one (symptom 14).",
         [
             (0, tell(used(-1, 1))),
             (15, tell(used(14, 1.1))),
@@ -67,13 +67,13 @@ ROWS = [
     ),
     row(
         "a counter that went back",
-        "Never negative: the pod is absent for that sample, whole (section 4 row 6; section 3 rows 14 to 16).",
+        "Never negative: the pod is absent for that sample, whole (payload 6; symptoms 14 to 16).",
         [(0, tell(used(-1, 20))), (15, tell(used(14, 10))), (30, tell(used(29, 13.75)))],
         {15: {"web": NO_VALUE}, 30: {"web": "app 250m 8Mi @29 over 15s"}},
     ),
     row(
         "one of two went back",
-        "Half a pod would scale an HPA down: the other container is not shown alone (section 3 row 15).",
+        "Half a pod would scale an HPA down: the other container is not shown alone (symptom 15).",
         [
             (0, put(pod(containers={"app": -600, "log": -600}))),
             (0, tell(used(-1, 20), busy(-1, 0.1, name="log"))),
@@ -83,7 +83,7 @@ ROWS = [
     ),
     row(
         "a container that is told later",
-        "A pod waits for every container that runs (section 4 row 21).",
+        "A pod waits for every container that runs (payload 21).",
         [
             (0, put(pod(containers={"app": -600, "log": -600}))),
             (0, tell(busy(-1, 0.25))),
@@ -112,7 +112,7 @@ ROWS = [
     ),
     row(
         "one of two crashes",
-        "What does not run uses nothing: the pod is whole without it, and waits for it when it is back (section 3 row 11).",
+        "What does not run uses nothing: the pod is whole without it, and waits for it when it is back (symptom 11).",
         [
             (0, put(pod(containers={"app": -600, "log": -600}))),
             *((at, tell(busy(at - 1, 0.25), busy(at - 1, 0.1, name="log"))) for at in (0, 15)),
@@ -127,7 +127,7 @@ ROWS = [
     ),
     row(
         "an init container with zeros",
-        "An init container that ended is not waited for, whatever is told of it (section 4 row 3, section 3 row 11).",
+        "An init container that ended is not waited for, whatever is told of it (payload 3, symptom 11).",
         [
             (0, put(pod(init={"setup": "Completed"}))),
             *((at, tell(busy(at - 1, 0.25), used(at - 1, 0, 0, name="setup"))) for at in (0, 15)),

@@ -24,29 +24,29 @@ OTHER = {"container": "b", "namespace": "default", "pod": "web"}
 ROWS = [
     around(
         "start before 1970",
-        "A start of year 1 with a stamp of year 1 costs that line (section 4 row 1).",
+        "A start of year 1 with a stamp of year 1 costs that line (payload 1).",
         line("container_start_time_seconds", "-6.79e+09", "-62135596800000", **OTHER),
     ),
     around(
         "stamp of year 1",
-        "A good value with a stamp before 1970 is dropped; the body is kept (section 3 row 20).",
+        "A good value with a stamp before 1970 is dropped; the body is kept (symptom 20).",
         line(CPU, 5, "-62135596800000", **LABELS),
     ),
     around("stamp beyond time", "A stamp that no clock can show is dropped.", line(CPU, 5, "99999999999999999999", **LABELS)),
     around("stamp with a fraction", "Stamps are whole milliseconds by the grammar.", line(CPU, 5, "1764500000000.5", **LABELS)),
-    around("no labels", "A container line without labels speaks of nobody (section 4 row 16).", "container_cpu_usage_seconds_total 5\n"),
+    around("no labels", "A container line without labels speaks of nobody (payload 16).", "container_cpu_usage_seconds_total 5\n"),
     around("a label is missing", "Without a namespace nobody knows whose it is.", line(CPU, 5, container="app", pod="web")),
     around(
         "empty container",
-        "container='' is the pod's own cgroup, not a container (section 4 row 18).",
+        "container='' is the pod's own cgroup, not a container (payload 18).",
         line(CPU, 5, **{**LABELS, "container": ""}),
     ),
     around(
         "pause container",
-        "container='POD' is the sandbox (section 4 row 18, section 3 row 35).",
+        "container='POD' is the sandbox (payload 18, symptom 35).",
         line(CPU, 5, **{**LABELS, "container": "POD"}),
     ),
-    around("NaN", "Not a number is no value (section 4 row 17).", line(CPU, "NaN", 14, **LABELS)),
+    around("NaN", "Not a number is no value (payload 17).", line(CPU, "NaN", 14, **LABELS)),
     around("infinite", "Nor is the infinite.", line(CPU, "+Inf", 14, **LABELS), line(CPU, "-Inf", 14, **LABELS)),
     around("negative", "No counter is below 0.", line(CPU, "-1", 14, **LABELS)),
     around("1e100", "What no int64 holds is no value.", line(CPU, "1e100", 14, **LABELS), line(CPU, "1e19", 14, **LABELS)),
@@ -83,7 +83,7 @@ ROWS = [
     ),
     around(
         "families of others",
-        "pod_*, swap and legacy names are other families (section 4 row 25).",
+        "pod_*, swap and legacy names are other families (payload 25).",
         line("pod_cpu_usage_seconds_total", 900, 14, namespace="default", pod="web"),
         line("container_cpu_usage_seconds", 900, 14, **LABELS),
     ),
@@ -96,7 +96,7 @@ ROWS = [
     ),
     row(
         "only a kubelet's own trouble",
-        "scrape_error 1 with status 200 is a failed scrape, which erases nothing (section 4 row 14).",
+        "scrape_error 1 with status 200 is a failed scrape, which erases nothing (payload 14).",
         [(0, tell(used(-1, 100))), (15, tell(used(14, 103.75))), (30, tell("resource_scrape_error 1\nscrape_error 1\n"))],
         {31: {"web": SERVED}, 60: {"web": SERVED}},
     ),
@@ -126,7 +126,7 @@ async def test_parse(played: Row) -> None:
 
 
 async def test_lines_without_stamps_are_of_the_moment_of_the_request() -> None:
-    """Section 4 row 13. What stands still may be the old value told again, and is no news: so no rate of 0 is made up."""
+    """Payload 13. What stands still may be the old value told again, and is no news: so no rate of 0 is made up."""
     async with laboratory([tell(used(None, 100), node_used(None, 50))], kubelet_summary=False) as lab:
         await lab.at(16)
         waiting = (await lab.look())["web"]

@@ -36,7 +36,7 @@ def beside_node(*bodies: tuple[float, str]) -> list[tuple[float, Act]]:
 ROWS = [
     row(
         "zero memory, live CPU",
-        "Some runtimes report a working set of 0 for what lives: CPU that advances proves it (section 4 row 2, section 3 row 12).",
+        "Some runtimes report a working set of 0 for what lives: CPU that advances proves it (payload 2, symptom 12).",
         beside_node((0, used(-1, 100, 0)), (15, used(14, 103.75, 0))),
         {15: {"web": "app 250m 0 @14 over 15s"}},
     ),
@@ -60,7 +60,7 @@ ROWS = [
     ),
     row(
         "a node without memory",
-        "No node uses no memory: the node is left out, its pods are not (section 3 row 13).",
+        "No node uses no memory: the node is left out, its pods are not (symptom 13).",
         [(0, tell(busy(-1, 0.25), node_used(-1, 50, 0))), (15, tell(busy(14, 0.25), node_used(14, 65, 0)))],
         {15: {"node node-a": NO_NODE, "web": SERVED}},
     ),
@@ -72,7 +72,7 @@ ROWS = [
     ),
     row(
         "Windows",
-        "A Windows kubelet tells zeros of host process containers: only those pods are absent (section 3 row 22).",
+        "A Windows kubelet tells zeros of host process containers: only those pods are absent (symptom 22).",
         [
             (0, put(pod("host-process", uid="hp"))),
             *beside_node(
@@ -84,7 +84,7 @@ ROWS = [
     ),
     row(
         "a virtual kubelet without endpoints",
-        "404 for both paths: absent, with the cause (section 3 row 21).",
+        "404 for both paths: absent, with the cause (symptom 21).",
         [(0, put(pod(statuses=False)))],
         {1: {"web": f"404: its node node-a {SINCE} (not_found)", "node node-a": f"404: node node-a {SINCE} (not_found)"}},
         kubelet_summary=True,
@@ -112,7 +112,7 @@ ROWS = [
     ),
     row(
         "legacy names",
-        "A kubelet of before 1.20 has other names in its light body: the summary serves it (section 4 row 25).",
+        "A kubelet of before 1.20 has other names in its light body: the summary serves it (payload 25).",
         [
             (0, answer(body('container_cpu_usage_seconds{container="app",namespace="default",pod="web"} 5\n'), LIGHT)),
             (0, tell_summary(summary({("web", "web-uid"): [stats(-3, 100, cores=0.25)]}))),
@@ -122,13 +122,13 @@ ROWS = [
     ),
     row(
         "IPv6",
-        "An IPv6 address is put in brackets (section 3 row 4).",
+        "An IPv6 address is put in brackets (symptom 4).",
         [(0, put(node("node-a", "fd00::1"))), (0, tell(busy(-1, 0.25), address="fd00::1")), (15, tell(busy(14, 0.25), address="fd00::1"))],
         {15: {"web": SERVED}},
     ),
     row(
         "the next address",
-        "Where the first address does not answer the next is tried within the same scrape (section 3 row 3).",
+        "Where the first address does not answer the next is tried within the same scrape (symptom 3).",
         [
             (0, put(node("node-a", "10.9.9.9", "fd00::1"))),
             (0, answer(DOWN, address="10.9.9.9")),
@@ -139,7 +139,7 @@ ROWS = [
     ),
     row(
         "another path",
-        "A node may name another path for its light endpoint (section 3 row 21).",
+        "A node may name another path for its light endpoint (symptom 21).",
         [(0, put(node(path="/other"))), *((at, answer(body(busy(at - 1, 0.25)), "/other")) for at in (0, 15))],
         {15: {"web": SERVED}},
     ),
@@ -153,7 +153,7 @@ async def test_platform(played: Row) -> None:
 
 
 async def test_what_has_no_endpoint_is_left_alone() -> None:
-    """404 does not get better soon: both endpoints are asked again after ten minutes, not at every tick (section 3 rows 21 and 23)."""
+    """404 does not get better soon: both endpoints are asked again after ten minutes, not at every tick (symptoms 21 and 23)."""
     async with laboratory([answer(status(404))]) as lab:
         await lab.at(599)
         first = [path for _, _, path in lab.kubelets.asked]

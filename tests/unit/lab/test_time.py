@@ -24,13 +24,13 @@ def sets_back(lab: Lab) -> None:
 ROWS = [
     row(
         "one sample told for ever",
-        "An identical body is no second sample (section 4 row 7).",
+        "An identical body is no second sample (payload 7).",
         [FIRST],
         {15: {"web": NOT_YET}, 50: {"web": NOT_YET}},
     ),
     row(
         "identical",
-        "A kubelet that has nothing new changes nothing: value, window and time stay (section 4 row 7).",
+        "A kubelet that has nothing new changes nothing: value, window and time stay (payload 7).",
         [FIRST, SECOND],
         {15: {"web": SERVED}, 30: {"web": SERVED}, 45: {"web": SERVED}},
     ),
@@ -55,7 +55,7 @@ ROWS = [
     ),
     row(
         "a gap",
-        "After missed scrapes the rate is over the longer gap, and says so (section 3 row 5).",
+        "After missed scrapes the rate is over the longer gap, and says so (symptom 5).",
         [FIRST, SECOND, (30, tell("scrape_error 1\n")), (60, tell(used(59, 115)))],
         {45: {"web": SERVED}, 60: {"web": "app 250m 8Mi @59 over 45s"}},
     ),
@@ -67,7 +67,7 @@ ROWS = [
     ),
     row(
         "one wild stamp",
-        "A stamp that is further ahead than time has passed is no time: it costs that sample, and no other (section 3 row 20).",
+        "A stamp that is further ahead than time has passed is no time: it costs that sample, and no other (symptom 20).",
         [FIRST, SECOND, (30, tell(used(3629, 107.5))), (45, tell(used(44, 111.25)))],
         {30: {"web": SERVED}, 45: {"web": "app 250m 8Mi @44 over 30s"}},
     ),
@@ -121,7 +121,7 @@ ROWS = [
     ),
     row(
         "memory without a stamp",
-        "Memory without a stamp was measured with the CPU, whatever the kubelet's clock shows (section 4 row 13).",
+        "Memory without a stamp was measured with the CPU, whatever the kubelet's clock shows (payload 13).",
         [(0, tell(used(-7200, 100, memory_at=None))), (15, tell(used(-7185, 103.75, memory_at=None)))],
         {15: {"web": "app 250m 8Mi @-7185 over 15s"}},
     ),
@@ -146,7 +146,7 @@ ROWS = [
     ),
     row(
         "two containers",
-        "Containers are measured each at its own time; the pod has the time and the window of the earliest (section 4 row 20).",
+        "Containers are measured each at its own time; the pod has the time and the window of the earliest (payload 20).",
         [
             (0, put(pod(containers={"app": -600, "log": -600}))),
             (0, tell(used(-1, 100), used(-5, 10, name="log"))),

@@ -112,7 +112,7 @@ async def test_a_change_of_cause_is_told_once() -> None:
 
 
 async def test_a_deleted_node_is_told_of_no_more() -> None:
-    """Its series go from /metrics, its fault is forgotten, and nobody asks it (section 3 rows 23 and 24)."""
+    """Its series go from /metrics, its fault is forgotten, and nobody asks it (symptoms 23 and 24)."""
     async with laboratory([answer(DOWN)], kubelet_summary=False) as lab:
         await lab.at(1)
         before = "node-a" in (await lab.client.get("/metrics")).text
@@ -147,7 +147,7 @@ BOTH = busy(14, 0.25) + node_used(14, 65)
 ROWS = [
     row(
         "slow",
-        "A kubelet that takes 9 s is served, with the time of its measurements (section 3 row 22).",
+        "A kubelet that takes 9 s is served, with the time of its measurements (symptom 22).",
         [(0, answer(body(busy(-1, 0.25), after=9))), (15, answer(body(busy(14, 0.25), after=9)))],
         {9: {"web": "404: no two samples yet"}, 28: {"web": SERVED}},
     ),
@@ -162,13 +162,13 @@ ROWS = [
     ),
     row(
         "cut, and nobody noticed",
-        "A body that ends early without an error gives what was whole; what is missing keeps its values (section 3 row 5).",
+        "A body that ends early without an error gives what was whole; what is missing keeps its values (symptom 5).",
         [(0, tell(busy(-1, 0.25), node_used(-1, 50))), (15, tell(BOTH)), (30, answer(cut(busy(29, 0.25) + node_used(29, 80) * 2)))],
         {30: {"web": "app 250m 8Mi @29 over 15s", "node node-a": "1 512Mi @14 over 15s"}},
     ),
     row(
         "one lost scrape",
-        "One failure costs nothing: the last value stays, the next pair is over the longer gap (section 3 row 5).",
+        "One failure costs nothing: the last value stays, the next pair is over the longer gap (symptom 5).",
         [(0, tell(busy(-1, 0.25))), (15, tell(busy(14, 0.25))), (30, answer(status(500))), (45, tell(busy(44, 0.25)))],
         {30: {"web": SERVED}, 45: {"web": "app 250m 8Mi @44 over 30s"}},
     ),
