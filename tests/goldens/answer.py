@@ -105,9 +105,14 @@ def _read(response: httpx.Response) -> tuple[str, Any]:
 
 
 def _layout(text: str, tree: Any) -> str:
-    if text.startswith(("{\n  ", "[\n  ")):
-        return "indented"
-    return "line" if text.endswith("\n") else "compact"
+    """How JSON was written: nothing but Go's escapes may stand between the text and its tree. Raises ValueError."""
+    for escape, character in (("\\u003c", "<"), ("\\u003e", ">"), ("\\u0026", "&")):
+        text = text.replace(escape, character)
+    compact = json.dumps(tree, separators=(",", ":"), ensure_ascii=False)
+    layouts = {f"{compact}\n": "line", compact: "compact"}
+    if text not in layouts and text.rstrip("\n") != json.dumps(tree, indent=2, ensure_ascii=False):
+        raise ValueError(f"JSON written in no known way: {text}")
+    return layouts.get(text, "indented")
 
 
 def _without_hashes(body: Any) -> Any:

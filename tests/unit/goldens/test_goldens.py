@@ -1,11 +1,13 @@
 """kubeglance answers what metrics-server v0.9.0 answered to the same questions about the same cluster, but for what a table lists."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.goldens.answer import FOLDER, file_of, load
 from tests.goldens.differences import DIFFERENCES, expected
 from tests.goldens.kubeglance import answering
-from tests.goldens.requests import REQUESTS
+from tests.goldens.requests import API, REQUESTS
 
 
 @pytest.mark.looptime
@@ -24,6 +26,22 @@ async def test_every_answer_is_metrics_servers_but_for_the_listed_differences() 
 
     assert [] == list(wrong)[1:]
     assert wanted == answer
+
+
+@pytest.mark.looptime
+async def test_v1_answers_as_v1beta1() -> None:
+    """Both versions have one wire form: the same questions under v1 have the same answers, but for the version that they name."""
+    of_version = [request for request in REQUESTS if request.path.startswith(f"{API}/")]
+    wrong: list[str] = []
+    async with answering() as kubeglance:
+        for request in of_version:
+            wanted = expected(request)[0].text.replace(API.removeprefix("/apis/"), "metrics.k8s.io/v1")
+            asked = replace(request, path=request.path.replace("/v1beta1/", "/v1/"))
+            if wanted != (await kubeglance.ask(asked)).text:
+                wrong.append(request.name)
+
+    assert len(of_version) > 100
+    assert [] == wrong
 
 
 def test_every_listed_difference_still_occurs() -> None:
