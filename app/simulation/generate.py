@@ -76,11 +76,9 @@ def generate(clock: Clock, nodes: int = 3, pods: int = 10, containers: int = 1, 
     for index, (workload, number) in enumerate(plan):
         owner = (workload.namespace, workload.name)
         template = hashes.setdefault(owner, _letters(chance, 10))
-        name = {
-            "ReplicaSet": f"{workload.name}-{template}-{_letters(chance, 5)}",
-            "StatefulSet": f"{workload.name}-{number}",
-            "DaemonSet": f"{workload.name}-{_letters(chance, 5)}",
-        }[workload.kind]
+        name = _pod_name(workload, template, number, chance)
+        while (workload.namespace, name) in cluster.pods:  # five letters recur in a big cluster; Kubernetes draws again, too
+            name = _pod_name(workload, template, number, chance)
         cluster.add_pod(
             workload.namespace,
             name,
@@ -92,6 +90,17 @@ def generate(clock: Clock, nodes: int = 3, pods: int = 10, containers: int = 1, 
             host_network=workload.kind == "DaemonSet",
         )
     return cluster
+
+
+def _pod_name(workload: Workload, template: str, number: int, chance: random.Random) -> str:
+    """A name as the workload's controller gives it; only a StatefulSet's is not drawn."""
+    match workload.kind:
+        case "ReplicaSet":
+            return f"{workload.name}-{template}-{_letters(chance, 5)}"
+        case "StatefulSet":
+            return f"{workload.name}-{number}"
+        case _:
+            return f"{workload.name}-{_letters(chance, 5)}"
 
 
 def _replicas(total: int) -> list[tuple[Workload, int]]:
