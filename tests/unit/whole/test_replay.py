@@ -71,8 +71,8 @@ async def test_the_node_is_served_after_one_scrape() -> None:
 
         expected = {
             "real-0": {"cpu": "240261355n", "memory": "1847264Ki", "swap": "0"},
-            "web-0/app": {"cpu": "51625650n", "memory": "52820Ki", "swap": "0"},
-            "web-0/init": {"cpu": "52122196n", "memory": "52832Ki", "swap": "0"},
+            "web-0/app": {"cpu": "51626204n", "memory": "52820Ki", "swap": "0"},
+            "web-0/init": {"cpu": "52121959n", "memory": "52832Ki", "swap": "0"},
         }
         assert await whole.usage() == expected
 
