@@ -20,13 +20,13 @@ class Trouble(Struct, frozen=True):
 class Knowledge(Struct, frozen=True):
     """What is known of one node. `sources` are the names of all that are switched on, in order of preference.
 
-    `series` are those that have samples, `troubles` those that fail, by source.
+    `series` are those that have samples, `troubles` those that fail, by source; None if no scrape has ended yet.
     """
 
     node: str
     sources: Sequence[str]
     series: Sequence[Series]
-    troubles: Mapping[str, Trouble]
+    troubles: Mapping[str, Trouble] | None
 
 
 def node_reason(known: Knowledge, ended: int | None) -> str:
@@ -61,9 +61,9 @@ def pod_reason(pod: PodRecord, known: Knowledge | None, ended: int | None) -> st
 
 def _failing(known: Knowledge, subject: str) -> str:
     """The words for a node of which no source answers; "" where one does."""
-    troubles = [known.troubles[name] for name in known.sources if name in known.troubles]
-    if not troubles and not known.series:
+    if known.troubles is None:
         return f"{subject} was not scraped yet"
+    troubles = [known.troubles[name] for name in known.sources if name in known.troubles]
     if len(troubles) < len(known.sources):
         return ""
     since = min(trouble.since for trouble in troubles)

@@ -49,7 +49,7 @@ class Store:
         self._pod_usage: dict[Key, PodUsage] = {}
         self._containers = 0
         self._troubles: dict[str, dict[str, Trouble]] = {}
-        """By node and source: which fail now."""
+        """By node and source: which fail now. A node that is not in it was not scraped yet."""
         self._lost: dict[str, set[Key]] = {}
         """By node: the keys of which a series ended, still to be published."""
         self._last: dict[Key, int] = {}
@@ -62,7 +62,7 @@ class Store:
         self.expire()
         if self._nodes.get(("", node)) is None:
             return True
-        self._troubles.get(node, {}).pop(source, None)
+        self._troubles.setdefault(node, {}).pop(source, None)
         on_node = self._pods.on_node(node)
         taken = self._samples.take(node, self._sources[source], batch, on_node.get)
         for key in taken.set_back:
@@ -90,7 +90,7 @@ class Store:
         return pod_reason(pod, known, self._last.get(key))
 
     def _knowledge(self, node: str) -> Knowledge:
-        return Knowledge(node, tuple(self._sources), self._series(node), self._troubles.get(node, {}))
+        return Knowledge(node, tuple(self._sources), self._series(node), self._troubles.get(node))
 
     def points(self) -> tuple[int, int]:
         """How many nodes and how many containers have a usage now."""

@@ -80,7 +80,10 @@ CASES = [
         "the kubelet of node n1 reports no new CPU and memory of container c; the last values, of 2025-11-30T10:53:35Z, expired",
         id="expired although scrapes succeed",
     ),
-    pytest.param(foreign_only, POD, "its node n1 was not scraped yet", id="a body that tells nothing of it"),
+    pytest.param(
+        foreign_only, POD, "the kubelet of node n1 reports no new CPU and memory of container c", id="a body that tells nothing of it"
+    ),
+    pytest.param(foreign_only, NODE, "the kubelet of node n1 reports no new CPU and memory of the node", id="nor of its node"),
     pytest.param(restarted, POD, "container c restarted and has no sample since", id="restarted"),
     pytest.param(became(phase="Pending"), POD, "the pod is Pending, not Running", id="not running"),
     pytest.param(became(node=""), POD, "the pod is not bound to a node yet", id="not bound"),

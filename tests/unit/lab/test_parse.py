@@ -1,9 +1,11 @@
 """Family "parse": what a body may hold that is not as it should be. One bad line costs that line."""
 
+from typing import Any
+
 import pytest
 
-from tests.unit.lab.bodies import line, node_used, unix, used
-from tests.unit.lab.laboratory import Row, laboratory, play, row, tell
+from tests.unit.lab.bodies import line, node_used, rfc3339, stats, summary, unix, used
+from tests.unit.lab.laboratory import Act, Row, laboratory, play, row, tell, tell_summary
 
 pytestmark = pytest.mark.looptime
 
@@ -122,6 +124,79 @@ ROWS = [
 @pytest.mark.parametrize("played", ROWS)
 async def test_parse(played: Row) -> None:
     """Each row is a rule of its own."""
+    await play(played)
+
+
+def summaries(*bodies: bytes) -> list[tuple[float, Act]]:
+    """A body of /stats/summary every 30 s."""
+    return [(30 * number, tell_summary(content)) for number, content in enumerate(bodies)]
+
+
+def of_web(**changes: Any) -> bytes:
+    """A summary with one pod, whose container's stats are changed."""
+    return summary({("web", "web-uid"): [{**stats(-3, 100, cores=0.25), **changes}]})
+
+
+def cpu_of(**figures: object) -> dict[str, Any]:
+    """CPU stats of -3."""
+    return {"cpu": {"time": rfc3339(-3), "usageCoreNanoSeconds": 10**11, **figures}}
+
+
+GOOD = "app 250m 8Mi @-3 over 20s from summary"
+NO_VALUE = "404: no two samples yet"
+NOT_TOLD = "404: the kubelet of node node-a reports no new CPU and memory of container app"
+SUMMARY = [
+    ("a good one", "One body is enough (symptom 9).", summaries(of_web()), {1: GOOD}),
+    (
+        "a bad pod",
+        "A part that cannot be read costs itself.",
+        summaries(of_web().replace(b'"pods": [', b'"pods": ["?", {"podRef": 5}, ')),
+        {1: GOOD},
+    ),
+    ("a bad node", "Also when it is the node's.", summaries(of_web().replace(b'"nodeName"', b'"cpu": [], "nodeName"')), {1: GOOD}),
+    (
+        "below zero",
+        "A uint64 that went below zero in the kubelet is unknown.",
+        summaries(of_web(**cpu_of(usageNanoCores=2**64 - 5))),
+        {1: NO_VALUE},
+    ),
+    (
+        "no number",
+        "A text where a number should be costs that container.",
+        summaries(of_web(**cpu_of(usageNanoCores="fast"))),
+        {1: NOT_TOLD},
+    ),
+    (
+        "a zero that was preset",
+        "A rate of 0 of a young container is not believed.",
+        summaries(of_web(**cpu_of(usageNanoCores=0), startTime=rfc3339(-40))),
+        {1: NO_VALUE},
+    ),
+    (
+        "a time without a zone",
+        "It is no time; the stats are of the moment of the request.",
+        summaries(of_web(**cpu_of(usageNanoCores=5, time="2025-11-30T10:53:00"))),
+        {1: "app 5n 8Mi @0 over 20s from summary"},
+    ),
+    ("cut", "JSON that was cut is a failed scrape, which erases nothing.", summaries(of_web(), of_web()[:-9]), {1: GOOD, 60: GOOD}),
+    (
+        "not JSON",
+        "Nor does another program's page.",
+        summaries(b"<html>"),
+        {1: "404: its node node-a cannot be scraped since 2025-11-30T10:53:33Z (payload)"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "played",
+    [
+        row(name, rule, acts, {at: {"web": words} for at, words in expected.items()}, kubelet_resource=False, kubelet_summary=True)
+        for name, rule, acts, expected in SUMMARY
+    ],
+)
+async def test_summary(played: Row) -> None:
+    """Each row is a rule for /stats/summary."""
     await play(played)
 
 

@@ -138,6 +138,12 @@ ROWS = [
         {15: {"web": SERVED}},
     ),
     row(
+        "no usable address",
+        "A node whose status has no address is absent with that cause, and asked once it has one (symptom 3).",
+        [(0, put(node("node-a", "not an address!"))), (15, put(node())), *((at, tell(busy(at - 1, 0.25))) for at in (15, 30))],
+        {0: {"web": f"404: its node node-a {SINCE} (address)"}, 30: {"web": "app 250m 8Mi @29 over 15s"}},
+    ),
+    row(
         "another path",
         "A node may name another path for its light endpoint (symptom 21).",
         [(0, put(node(path="/other"))), *((at, answer(body(busy(at - 1, 0.25)), "/other")) for at in (0, 15))],
