@@ -111,6 +111,18 @@ async def test_a_change_of_cause_is_told_once() -> None:
     assert [("warning", "dial"), ("warning", "unauthorized")] == [(level, cause) for level, _, cause, _ in told(logs)]
 
 
+async def test_a_node_that_becomes_ready_and_still_fails_is_told_of() -> None:
+    """Nodes register before they are Ready: until then a failure is no news, afterwards it is, once (symptom 23)."""
+    with capture_logs() as logs:
+        async with laboratory([answer(status(401)), put(node(ready=False))], kubelet_summary=False) as lab:
+            await lab.at(40)
+            quiet = told(logs)
+            put(node())(lab)
+            await lab.at(100)
+
+    assert ([], [("warning", "unauthorized")]) == (quiet, [(level, cause) for level, _, cause, _ in told(logs)])
+
+
 async def test_a_deleted_node_is_told_of_no_more() -> None:
     """Its series go from /metrics, its fault is forgotten, and nobody asks it (symptoms 23 and 24)."""
     async with laboratory([answer(DOWN)], kubelet_summary=False) as lab:

@@ -28,7 +28,7 @@ def test_a_fault_is_logged_when_it_starts_changes_and_ends() -> None:
 
     assert [(entry["log_level"], entry["cause"]) for entry in logs] == [("warning", "dial"), ("warning", "deadline"), ("info", "deadline")]
     assert logs[-1]["after_s"] == 9.0
-    assert kept == {("n1", "c"): Fault(Cause.DEADLINE, "m", "r", 0)}
+    assert kept == {("n1", "c"): Fault(Cause.DEADLINE, "m", "r", 0, told=True)}
     assert faults.current() == {}
 
 
@@ -39,6 +39,37 @@ def test_nodes_that_are_not_ready_log_at_debug() -> None:
         faults.failed("n1", "c", _error(Cause.DIAL), at=0, ready=False)
 
     assert [entry["log_level"] for entry in logs] == ["debug"]
+
+
+def test_a_node_that_becomes_ready_and_still_fails_is_a_warning() -> None:
+    """Nodes register before they are Ready: what fails from then on is told when it is no longer expected, once."""
+    faults, _ = _faults()
+    with capture_logs() as logs:
+        for at, ready in enumerate([False, False, True, True, False]):
+            faults.failed("n1", "c", _error(Cause.CERTIFICATE), at=at, ready=ready)
+        faults.succeeded("n1", "c", at=9.0)
+
+    assert [entry["log_level"] for entry in logs] == ["debug", "warning", "info"]
+
+
+def test_what_was_not_told_to_begin_is_not_told_to_end() -> None:
+    """A node that was never Ready meanwhile comes and goes at debug."""
+    faults, _ = _faults()
+    with capture_logs() as logs:
+        faults.failed("n1", "c", _error(Cause.DIAL), at=0, ready=False)
+        faults.succeeded("n1", "c", at=9.0)
+
+    assert [entry["log_level"] for entry in logs] == ["debug", "debug"]
+
+
+def test_a_node_that_is_not_ready_does_not_take_the_one_warning() -> None:
+    """RBAC is missing on all nodes, and the first that is asked is down: the next one's warning stands for all."""
+    faults, _ = _faults()
+    with capture_logs() as logs:
+        for node, ready in (("n1", False), ("n2", True), ("n3", True)):
+            faults.failed(node, "c", _error(Cause.FORBIDDEN), at=0, ready=ready)
+
+    assert [(entry["node"], entry["log_level"]) for entry in logs] == [("n1", "debug"), ("n2", "warning"), ("n3", "debug")]
 
 
 def test_one_warning_when_every_node_forbids() -> None:
