@@ -101,6 +101,27 @@ def test_every_failure_family_has_its_test() -> None:
     assert [] == missing
 
 
+_RULES = {
+    **{name: f"tests/unit/cache/test_{name}.py" for name in ("rates", "usage", "store", "reasons")},
+    **{name: f"tests/unit/collectors/test_kubelet_{name}.py" for name in ("resource", "summary")},
+    **{name: f"tests/unit/lab/test_{name}.py" for name in ("parse", "time", "identity", "life_cycle", "platform", "transport")},
+}
+
+
+def test_every_rule_about_values_has_its_test() -> None:
+    """Each row of docs/values.md that states a rule names a case or a function that is there."""
+    rules = re.findall(r"^\| (?!rule|source|`/|-)(.+?) \| (.+?) \| (.+?) \|$", read("docs/values.md"), re.MULTILINE)
+    missing = []
+    for rule, _, test in rules:
+        named = re.fullmatch(r"`(\w+)\[(.+)\]`", test)
+        text = read(_RULES[named[1]]) if named is not None and named[1] in _RULES else ""
+        if named is None or (f'"{named[2]}"' not in text and f"def {named[2]}(" not in text):
+            missing.append(f"{rule}: {test}")
+
+    assert len(rules) > 35
+    assert [] == missing
+
+
 def test_numbers_of_the_failure_families_agree() -> None:
     """Numbers of symptoms and payloads that rules name are those of the page, which has each once."""
     page = read("docs/failure-families.md")
