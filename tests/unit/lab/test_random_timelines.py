@@ -35,16 +35,25 @@ class Series(tuple[Any, ...]):
     __slots__ = ()
 
 
-TOLD = st.builds(
+SUBJECTS = (("p", "c"), ("p", "d"), ("q", "c"), None)
+ODD = st.builds(
     lambda *parts: Series(parts),
-    st.one_of(st.sampled_from(CONTAINERS), st.just(("p", "c")), st.just(("p", "d")), st.none()),
-    st.one_of(st.just("steady"), st.just("steady"), NUMBERS, st.sampled_from(TEXTS)),
-    st.one_of(st.just(4096), st.integers(0, 2**40), st.sampled_from(TEXTS)),
-    st.one_of(st.just(0), st.just(0), SECONDS, st.none()),
-    st.one_of(st.just(0), st.just(0), SECONDS, st.none()),
+    st.one_of(st.sampled_from(SUBJECTS), st.sampled_from(CONTAINERS)),
+    st.one_of(st.sampled_from(["steady", "still", "back"]), NUMBERS, st.sampled_from(TEXTS)),
+    st.one_of(st.just(4096), st.just(0), st.integers(0, 2**40), st.sampled_from(TEXTS)),
+    st.one_of(st.just(0), SECONDS, st.none()),
+    st.one_of(st.just(0), SECONDS, st.none()),
     STARTS,
 )
-BODIES = st.lists(TOLD, min_size=1, max_size=6)
+
+
+def _body(late: int, odd: list[Series], beside: bool) -> list[Series]:
+    """Steady lines of everything, measured `late` seconds ago, with some odd ones in their place or beside them."""
+    replaced = set() if beside else {series[0] for series in odd}
+    return [Series((which, "steady", 4096, -late, -late, -600)) for which in SUBJECTS if which not in replaced] + odd
+
+
+BODIES = st.builds(_body, st.sampled_from([0, 0, 0, 3, 9, 25]), st.lists(ODD, max_size=2), st.booleans())
 
 
 class Timelines(RuleBasedStateMachine):
@@ -79,12 +88,13 @@ class Timelines(RuleBasedStateMachine):
         return [item and (item.body, item.version) for item in (pods.get(WELL.key), nodes.get(("", HEALTHY)))]
 
     def _light(self, told: Sequence[Series]) -> str:
-        """A body of /metrics/resource. "steady" is half a core since long ago."""
+        """A body of /metrics/resource. Half a core since long ago is "steady"; others stand "still", or went "back"."""
         lines = []
         for which, cpu, memory, at, memory_at, started in told:
             labels = {} if which is None else {"namespace": "ns", "pod": which[0], "container": which[1]}
             family = "node" if which is None else "container"
-            counter = (1000 + self.now + (at or 0)) / 2 if cpu == "steady" else cpu
+            steady = (1000 + self.now + (at or 0)) / 2
+            counter = {"steady": steady, "still": 400.0, "back": steady / 2}.get(cpu, cpu)
             lines.append(line(f"{family}_cpu_usage_seconds_total", counter, self._ms(at), **labels))
             lines.append(line(f"{family}_memory_working_set_bytes", memory, self._ms(memory_at), **labels))
             if started is not None and which is not None:
@@ -100,7 +110,7 @@ class Timelines(RuleBasedStateMachine):
         for which, cpu, memory, at, memory_at, started in told:
             if which is None:
                 continue
-            rate = 5 * 10**8 if cpu == "steady" else cpu
+            rate = {"steady": 5 * 10**8, "still": 0, "back": 2**64 - 5}.get(cpu, cpu)
             stats = {
                 "name": which[1],
                 "startTime": None if started is None else self._rfc3339(started),
@@ -158,7 +168,7 @@ class Timelines(RuleBasedStateMachine):
         containers=st.lists(st.tuples(st.booleans(), STARTS), min_size=2, max_size=2),
     )
     def a_pod_is_put(self, name: str, uid: str, on: str, phase: str, containers: list[tuple[bool, int | None]]) -> None:
-        before = pod(name, uid=f"{name}-{uid}", on=on)
+        before = pod(name, uid=f"{name}-{uid}-{on}", on=on)  # spec.nodeName never changes: elsewhere it is another pod
         records = tuple(
             ContainerRecord(each, runs, None if began is None else START + began * SECOND)
             for each, (runs, began) in zip("cd", containers, strict=True)
@@ -172,7 +182,10 @@ class Timelines(RuleBasedStateMachine):
 
     @rule(uid=st.sampled_from(["sick-uid", "new"]))
     def the_sick_node_is_put(self, uid: str) -> None:
+        before = self.world.nodes.get(("", SICK))
         self.world.nodes.apply([node(SICK, uid)], [])
+        if before is None or before.uid != uid:
+            self.highest.clear()  # another node begins anew
 
     @precondition(lambda self: self.world.nodes.get(("", SICK)) is not None)
     @rule()
