@@ -11,7 +11,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from app.cache.projection import Subject
 from app.kube.records import ContainerRecord, Key, PodRecord
@@ -176,21 +176,31 @@ class Timelines(RuleBasedStateMachine):
         changed = {"phase": phase, "containers": records, "kubelet_uid": uid}
         self.world.pods.apply([PodRecord(**{field: getattr(before, field) for field in before.__struct_fields__} | changed)], [])
 
-    @rule(name=st.sampled_from("pq"))
-    def a_pod_is_deleted(self, name: str) -> None:
-        self.world.pods.apply([], [("ns", name)])
-
-    @rule(uid=st.sampled_from(["sick-uid", "new"]))
-    def the_sick_node_is_put(self, uid: str) -> None:
+    @rule(what=st.sampled_from(["p", "q", "delete node", "sick-uid", "new"]))
+    def something_goes_or_comes_anew(self, what: str) -> None:
         before = self.world.nodes.get(("", SICK))
-        self.world.nodes.apply([node(SICK, uid)], [])
-        if before is None or before.uid != uid:
+        if what in {"p", "q"}:
+            self.world.pods.apply([], [("ns", what)])
+        elif what == "delete node":
+            self.world.nodes.apply([], [("", SICK)])
+        else:
+            self.world.nodes.apply([node(SICK, what)], [])
+        if before != self.world.nodes.get(("", SICK)):
             self.highest.clear()  # another node begins anew
 
-    @precondition(lambda self: self.world.nodes.get(("", SICK)) is not None)
-    @rule()
-    def the_sick_node_is_deleted(self) -> None:
-        self.world.nodes.apply([], [("", SICK)])
+    @rule(
+        bodies=st.lists(st.tuples(st.sampled_from([RESOURCE, RESOURCE, SUMMARY]), st.sampled_from([0, 3, 25, 50])), min_size=1, max_size=4)
+    )
+    def all_is_well_for_a_while(self, bodies: list[tuple[str, int]]) -> None:
+        """Steady bodies, each measured so many seconds before."""
+        for source, late in bodies:
+            told = _body(late, [], beside=True)
+            if source == RESOURCE:
+                self._publish(RESOURCE, kubelet_resource, self._light(told))
+            else:
+                self._publish(SUMMARY, kubelet_summary, self._full(told, ""))
+            self.windows_and_times_are_sane()
+            self.time_passes(15)
 
     @invariant()
     def the_healthy_node_is_never_touched(self) -> None:
