@@ -22,7 +22,8 @@ LEAP = 60.0
 """Between two samples of a series a kubelet's clock may go this many seconds further than ours: its statistics come late sometimes. By more
 it was set, or the stamp is wild: a pair over a leap would give a rate near 0."""
 INSTANCE_SLACK = 2 * 10**9
-"""Kubelet and pod status tell a container's start with different precision: up to this much apart (ns) it is the same one."""
+"""Kubelet and pod status tell a container's start with different precision: up to this much apart (ns) it is the same one, where the status
+does not tell when the instance before it ended."""
 
 StepFunction = Callable[[Step | None, Sample, int | None], Step | None]
 """(last step, new sample, when the agent started) -> the step after it; see app/cache/rates.py."""
@@ -152,8 +153,16 @@ class Samples:
 
 def is_same_instance(container: ContainerRecord, started: int | None) -> bool:
     """Whether a sample is of the instance that runs. One that started earlier is a leftover; one that started later is news that the pod's
-    status has yet to tell."""
-    return started is None or container.started_ns is None or started >= container.started_ns - INSTANCE_SLACK
+    status has yet to tell.
+
+    What kubelets report as a container's start is when it was *created*; the pod's status tells when it was started. Between the two a
+    busy machine or a slow runtime needs seconds. So an instance is told from the one before by when that one ended.
+    """
+    if started is None:
+        return True
+    if container.since_ns is not None:
+        return started >= container.since_ns
+    return container.started_ns is None or started >= container.started_ns - INSTANCE_SLACK
 
 
 def _earliest_end(_key: tuple[str, str], series: Series, _now: float) -> float:

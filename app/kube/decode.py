@@ -72,13 +72,19 @@ class _Running(Struct, rename="camel"):
     started_at: datetime | None = None
 
 
+class _Terminated(Struct, rename="camel"):
+    finished_at: datetime | None = None
+
+
 class _State(Struct):
     running: _Running | None = None
+    terminated: _Terminated | None = None
 
 
-class _ContainerStatus(Struct):
+class _ContainerStatus(Struct, rename="camel"):
     name: str
     state: _State | None = None
+    last_state: _State | None = None
     resources: _Requirements | None = None
 
 
@@ -97,6 +103,7 @@ class _PodSpec(Struct, rename="camel"):
 
 class _PodStatus(Struct, rename="camel"):
     phase: str = ""
+    start_time: datetime | None = None
     conditions: list[_Condition] | None = None
     container_statuses: list[_ContainerStatus] | None = None
     init_container_statuses: list[_ContainerStatus] | None = None
@@ -208,7 +215,7 @@ def pod(body: bytes | msgspec.Raw) -> PodRecord:
         created_ns=_ns(meta.creation_timestamp) or 0,
         owner=_owner(meta.owner_references),
         host_network=bool(spec.host_network),
-        containers=_containers(spec, status),
+        containers=_containers(spec, status, _taken_on(meta, status)),
     )
 
 
@@ -226,6 +233,11 @@ def _kubelet_uid(meta: _Metadata) -> str:
     return meta.uid
 
 
+def _taken_on(meta: _Metadata, status: _PodStatus) -> int | None:
+    """When the kubelet took the pod on (Unix ns), None if unknown. A mirror pod can be younger than the containers of its static pod: 0."""
+    return _ns(status.start_time) if _kubelet_uid(meta) == meta.uid else 0
+
+
 def _owner(owners: list[_Owner] | None) -> Key:
     for owner in owners or ():
         if owner.controller:
@@ -237,7 +249,7 @@ def _is_ready(conditions: list[_Condition] | None) -> bool:
     return any(condition.type == "Ready" and condition.status == "True" for condition in conditions or ())
 
 
-def _containers(spec: _PodSpec, status: _PodStatus) -> tuple[ContainerRecord, ...]:
+def _containers(spec: _PodSpec, status: _PodStatus, taken_on: int | None) -> tuple[ContainerRecord, ...]:
     """Containers of the spec with what their statuses say, in the order: containers, init containers, ephemeral containers.
 
     Virtual kubelets often set the phase and no container statuses: a main container or sidecar without one counts as running, so long
@@ -249,19 +261,30 @@ def _containers(spec: _PodSpec, status: _PodStatus) -> tuple[ContainerRecord, ..
         for entry in entries or ()
     }
     pod_runs = status.phase == "Running"
-    main = [_container(entry, known.get(entry.name), pod_runs) for entry in spec.containers or ()]
+    main = [_container(entry, known.get(entry.name), pod_runs, taken_on) for entry in spec.containers or ()]
     for entry in spec.init_containers or ():
         sidecar = entry.restart_policy == "Always"
-        main.append(_container(entry, known.get(entry.name), pod_runs and sidecar, init=not sidecar, sidecar=sidecar))
-    main += [_container(entry, known.get(entry.name), False) for entry in spec.ephemeral_containers or ()]
+        main.append(_container(entry, known.get(entry.name), pod_runs and sidecar, taken_on, init=not sidecar, sidecar=sidecar))
+    main += [_container(entry, known.get(entry.name), False, taken_on) for entry in spec.ephemeral_containers or ()]
     return tuple(main)
 
 
 def _container(
-    entry: _Container, status: _ContainerStatus | None, presumed: bool, *, init: bool = False, sidecar: bool = False
+    entry: _Container,
+    status: _ContainerStatus | None,
+    presumed: bool,
+    taken_on: int | None,
+    *,
+    init: bool = False,
+    sidecar: bool = False,
 ) -> ContainerRecord:
-    """`presumed`: whether it runs if there is no status. Resources of the status, where it has any, are those in force (KEP-1287)."""
+    """`presumed`: whether it runs if there is no status. `taken_on`: see _taken_on.
+
+    Resources of the status, where it has any, are those in force (KEP-1287).
+    """
     running = status.state.running if status is not None and status.state is not None else None
+    last = status.last_state.terminated if status is not None and status.last_state is not None else None
+    ended = _ns(last.finished_at) if last is not None else None
     declared = entry.resources or _Requirements()
     actual = (status.resources if status is not None else None) or _Requirements()
     return ContainerRecord(
@@ -272,6 +295,7 @@ def _container(
         limits=_resources(actual.limits or declared.limits),
         init=init,
         sidecar=sidecar,
+        since_ns=ended if ended is not None else taken_on,
     )
 
 

@@ -23,6 +23,8 @@ class ContainerRecord(Struct, frozen=True, gc=False):
     """One container of a pod's spec, joined with its status.
 
     `running` follows status.state.running. `started_ns` is state.running.startedAt in Unix ns (whole seconds), None if unknown.
+    `since_ns` is the earliest time at which that instance can have been created (Unix ns, by the node's clock): when the one before it
+    ended, else when the kubelet took the pod on; None if unknown.
     Init containers with restartPolicy Always (native sidecars, KEP-753) are `sidecar`; ordinary init containers are `init`.
     """
 
@@ -33,6 +35,7 @@ class ContainerRecord(Struct, frozen=True, gc=False):
     limits: Resources = Resources()
     init: bool = False
     sidecar: bool = False
+    since_ns: int | None = None
 
 
 class PodRecord(Struct, frozen=True, gc=False):

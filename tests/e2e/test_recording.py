@@ -106,6 +106,7 @@ def stage(plane: ControlPlane, replay: tuple[Replay, KubeletServer]) -> Iterator
             if (pod["metadata"]["name"], container["name"]) == ("web-0", "app"):
                 # The object was taken after this container was restarted; the bodies are from its run before (see the README there).
                 container["state"]["running"]["startedAt"] = STARTED_WITH_THE_BODIES
+                container["lastState"] = {}
         inventory.post("/api/v1/namespaces/default/pods", as_new(pod))
         inventory.patch_status(f"/api/v1/namespaces/default/pods/{pod['metadata']['name']}", pod["status"])
     try:

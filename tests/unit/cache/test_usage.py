@@ -30,8 +30,13 @@ def pod(*containers: ContainerRecord, phase: str = "Running") -> PodRecord:
     )
 
 
-def container(name: str, *, running: bool = True, started: int | None = 0) -> ContainerRecord:
-    return ContainerRecord(name=name, running=running, started_ns=None if started is None else T + started * SECOND)
+def container(name: str, *, running: bool = True, started: int | None = 0, since: int | None = None) -> ContainerRecord:
+    return ContainerRecord(
+        name=name,
+        running=running,
+        started_ns=None if started is None else T + started * SECOND,
+        since_ns=None if since is None else T + since * SECOND,
+    )
 
 
 def track(at: int | None, *, started: int | None = 0, cpu: int = 100) -> Track:
@@ -83,6 +88,18 @@ CASES = [
         [series(RESOURCE, a=track(30, started=0))],
         None,
         id="a sample of an earlier instance is not this one's",
+    ),
+    pytest.param(
+        pod(container("a", started=10, since=5)),
+        [series(RESOURCE, a=track(30, started=5))],
+        ("resource", ["a"], 30),
+        id="one that was created seconds before it was started is, if the one before had ended",
+    ),
+    pytest.param(
+        pod(container("a", started=10, since=9)),
+        [series(RESOURCE, a=track(30, started=8))],
+        None,
+        id="one that was created before the one before ended is not",
     ),
     pytest.param(
         pod(container("a", started=0)),

@@ -102,6 +102,31 @@ def test_whether_a_container_runs(phase: str, statuses: dict[str, Any], expected
     assert expected == (container.running, container.started_ns)
 
 
+_MIRROR = {"kubernetes.io/config.mirror": "hash", "kubernetes.io/config.hash": "hash"}
+_ENDED = {"terminated": {"finishedAt": _STARTED}}
+
+
+@pytest.mark.parametrize(
+    ("notes", "start", "last", "expected"),
+    [
+        pytest.param({}, _STARTED, {}, _STARTED_NS, id="the first instance: when the kubelet took the pod on"),
+        pytest.param({}, "2026-11-30T13:00:00Z", _ENDED, _STARTED_NS, id="a later one: when the one before it ended"),
+        pytest.param({}, None, {}, None, id="a virtual kubelet that tells neither: unknown"),
+        pytest.param({}, _STARTED, {"terminated": {"finishedAt": None}}, _STARTED_NS, id="an end at no time is none"),
+        pytest.param(_MIRROR, _STARTED, {}, 0, id="a mirror pod can be younger than what it mirrors"),
+        pytest.param(_MIRROR, _STARTED, _ENDED, _STARTED_NS, id="but not its later instances"),
+    ],
+)
+def test_since_when_the_running_instance_can_exist(
+    notes: dict[str, str], start: str | None, last: dict[str, Any], expected: int | None
+) -> None:
+    """status.startTime and lastState are both written by the node's clock, as the starts in its samples are."""
+    status = {"startTime": start, "containerStatuses": [_running("main", lastState=last)]}
+    (container,) = _pod(meta={"annotations": notes}, status=status).containers
+
+    assert expected == container.since_ns
+
+
 def test_init_containers_sidecars_and_ephemeral_containers() -> None:
     """Native sidecars are told from init containers by restartPolicy; each list of statuses is joined by name."""
     record = _pod(
