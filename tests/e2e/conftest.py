@@ -8,12 +8,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.e2e import node
 from tests.e2e.controlplane import NEEDED, ControlPlane, Profile, network, programs
 from tests.e2e.controlplane.processes import stop_all_at_exit
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "e2e: needs a real control plane (make controlplane)")
+    config.addinivalue_line("markers", "real_node: needs containers too: root, containerd, runc, CNI plugins")
 
 
 def demand(reason: str | None) -> None:
@@ -31,6 +33,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("e2e") is None:
         return
     demand(programs.skip_reason(*NEEDED))
+    if item.get_closest_marker("real_node") is not None:
+        demand(programs.skip_reason(*node.PROGRAMS) or node.skip_reason())
     if "routed_plane" in getattr(item, "fixturenames", ()):
         demand(network.skip_reason())
 

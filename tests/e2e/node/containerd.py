@@ -21,7 +21,7 @@ disabled_plugins = [
 ]
 
 [grpc]
-address = "{folder}/containerd.sock"
+address = "{folder}/socket/containerd.sock"
 
 [plugins."io.containerd.internal.v1.opt"]
 path = "{folder}/containerd-opt"
@@ -35,12 +35,28 @@ netns_mounts_under_state_dir = true
 stream_server_address = "127.0.0.1"
 stream_server_port = "0"
 
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.{slow}]
+runtime_type = "io.containerd.runc.v2"
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.{slow}.options]
+BinaryName = "{folder}/slow-runc"
+
 [plugins."io.containerd.grpc.v1.cri".cni]
 bin_dir = "{plugins}"
 conf_dir = "{folder}/cni"
 """
 
 NAMESPACE = "k8s.io"
+SLOW = "slow"
+"""A handler for RuntimeClasses: between creating a container and starting it there are SLOW_SECONDS."""
+SLOW_SECONDS = 5
+_SLOW_RUNC = f"""#!/bin/sh
+for word in "$@"; do [ "$word" = start ] && sleep {SLOW_SECONDS} && break; done
+exec runc "$@"
+"""
 
 
 class Containerd:
@@ -48,10 +64,13 @@ class Containerd:
 
     def __init__(self, folder: Path, bridge: str, log: Path) -> None:
         """Start it and wait until the image is in."""
-        self.socket = folder / "containerd.sock"
+        self.socket = folder / "socket" / "containerd.sock"
         plugins = cni_folder()
         config = folder / "containerd.toml"
-        config.write_text(_CONFIG.format(folder=folder, image=image.NAME, plugins=plugins), encoding="utf-8")
+        config.write_text(_CONFIG.format(folder=folder, image=image.NAME, plugins=plugins, slow=SLOW), encoding="utf-8")
+        slow = folder / "slow-runc"
+        slow.write_text(_SLOW_RUNC, encoding="ascii")
+        slow.chmod(0o755)
         (folder / "cni").mkdir(exist_ok=True)
         (folder / "cni" / "10-node.conflist").write_text(json.dumps(_network(folder, bridge)), encoding="ascii")
         self.process = Process("containerd", [_program("containerd"), "--config", config], log, env=plain_environment())

@@ -69,7 +69,11 @@ class RealNode:
         node = self._look() or {}
         return any(each["type"] == "Ready" and each["status"] == "True" for each in node.get("status", {}).get("conditions", []))
 
-    # Containers
+    # Pods and containers
+
+    def static_pod(self, pod: Mapping[str, Any]) -> None:
+        """Have the kubelet run a pod from a file; kube-apiserver gets a mirror of it, named NAME-NODE."""
+        (self._started_kubelet().static_pods / f"{pod['metadata']['name']}.json").write_text(json.dumps(pod), encoding="utf-8")
 
     def container(self, pod: Mapping[str, Any], name: str) -> cgroups.Container:
         """The kernel's side of a running container of a pod (as an object of kube-apiserver)."""
@@ -118,20 +122,10 @@ class RealNode:
 
     def _remove_pods(self) -> None:
         """The kubelet itself takes pods apart best: containers, volumes, network. What it does not manage in time goes by force."""
-        pods = self.plane.kubectl("get", "pods", "-A", "-o", "json", f"--field-selector=spec.nodeName={self.name}", check=False)
-        for pod in json.loads(pods.stdout)["items"] if pods.returncode == 0 else []:
-            where = pod["metadata"]
-            self.plane.kubectl(
-                "delete",
-                "pod",
-                where["name"],
-                "-n",
-                where["namespace"],
-                "--grace-period=1",
-                "--wait=false",
-                "--ignore-not-found",
-                check=False,
-            )
+        for file in self._started_kubelet().static_pods.iterdir():
+            file.unlink()
+        selected = f"--field-selector=spec.nodeName={self.name}"
+        self.plane.kubectl("delete", "pods", "-A", selected, "--grace-period=1", "--wait=false", check=False)
         containerd = self._containerd
         try:
             if containerd:

@@ -18,7 +18,7 @@ def cni_folder() -> Path | None:
 
 def skip_reason() -> str | None:
     """One line if this machine cannot run containers, else None."""
-    missing = [name for name in ("containerd", "runc", "ctr") if shutil.which(name) is None]
+    missing = [name for name in ("containerd", "runc", "ctr", "unshare", "mount") if shutil.which(name) is None]
     if cni_folder() is None:
         missing.append("CNI plugins")
     if missing:
