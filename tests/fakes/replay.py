@@ -51,6 +51,7 @@ def pods() -> list[dict[str, Any]]:
         for status in pod["status"].get("containerStatuses", []):
             if (pod["metadata"]["name"], status["name"]) == (pod_name, container_name):
                 status["state"]["running"]["startedAt"] = started
+                status["lastState"] = {}
     return found
 
 
