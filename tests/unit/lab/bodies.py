@@ -129,16 +129,17 @@ def pod(
     statuses: bool = True,
     manifest: str = "",
     cpu_limit: str = "2",
+    ended: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """A Pod. Containers by name, with the second at which each began to run; text is a reason for which it does not.
 
-    `manifest` is the hash of a static pod's manifest: then this is its mirror.
+    `ended` is when the instance before ended, by container. `manifest` is the hash of a static pod's manifest: then this is its mirror.
     """
     main: Mapping[str, Began] = {"app": -600.0} if containers is None else containers
     before, beside = dict(init or {}), dict(sidecars or {})
     notes = {"kubernetes.io/config.mirror": manifest, "kubernetes.io/config.hash": manifest} if manifest else {}
     status = {
-        "containerStatuses": [_status(*entry) for entry in main.items()],
+        "containerStatuses": [_status(*entry, ended=(ended or {}).get(entry[0])) for entry in main.items()],
         "initContainerStatuses": [_status(*entry) for entry in (before | beside).items()],
     }
     return {
@@ -158,9 +159,10 @@ def pod(
     }
 
 
-def _status(name: str, began: Began) -> dict[str, Any]:
+def _status(name: str, began: Began, *, ended: float | None = None) -> dict[str, Any]:
+    before = {} if ended is None else {"lastState": {"terminated": {"finishedAt": rfc3339(ended)}}}
     if isinstance(began, str):
-        ended = began in {"Completed", "Error", "OOMKilled"}
-        return {"name": name, "state": {"terminated" if ended else "waiting": {"reason": began}}}
+        over = began in {"Completed", "Error", "OOMKilled"}
+        return {"name": name, "state": {"terminated" if over else "waiting": {"reason": began}}, **before}
     running = {} if began is None else {"startedAt": rfc3339(began)}
-    return {"name": name, "state": {"running": running}}
+    return {"name": name, "state": {"running": running}, **before}

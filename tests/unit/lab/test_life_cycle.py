@@ -66,6 +66,17 @@ ROWS = [
         {30: {"web": f"{NOT_YET}; the last values, of 2025-11-30T10:53:47Z, expired"}, 45: {"web": "app 1 8Mi @44 over 15s"}},
     ),
     row(
+        "slow to start",
+        "Kubelets tell when a container was created, the pod when it was started: what was created after the one before ended is it.",
+        [
+            *TWO,
+            (20, put(pod(containers={"app": 20}, ended={"app": 5}))),
+            (30, tell(busy(29, 0.25))),
+            (45, tell(used(44, 18, started=8))),
+        ],
+        {20: {"web": RESTARTED}, 30: {"web": RESTARTED}, 45: {"web": "app 500m 8Mi @44 over 36s"}},
+    ),
+    row(
         "a counter that went back",
         "Never negative: the pod is absent for that sample, whole (payload 6; symptoms 14 to 16).",
         [(0, tell(used(-1, 20))), (15, tell(used(14, 10))), (30, tell(used(29, 13.75)))],
