@@ -15,7 +15,8 @@ ORIGIN_MIN, ORIGIN_MAX = 10 * SECOND, 60 * SECOND
 """A container this old at its first sample is rated from its start, where its counter was 0. Younger is too short a window; older
 would give the average of a life, not the present."""
 SUMMARY_WINDOW = 20 * SECOND
-"""The window stated for usageNanoCores: kubelets measure it over one stat period, which is 10 to 20 s."""
+"""The window stated for usageNanoCores: kubelets measure it over one stat period, which is 10 to 20 s. At first, of a container or of the
+kubelet itself, that is two looks of a moment, and the rate is anything: on a real node 0.2 to 2 times what was used."""
 SUMMARY_PAIR_MIN = 10 * SECOND
 """The summary's times are floored to seconds: a pair nearer than this would be off by more than a tenth."""
 ZERO_TRUSTED_AFTER = 60 * SECOND
@@ -104,7 +105,7 @@ def summary_step(last: Step | None, new: Sample, agent_started: int | None = Non
     """
     if not _is_news(last, new):
         return last
-    if new.cpu_rate:
+    if new.cpu_rate and _lived(new.started, new.cpu_time) and _lived(agent_started, new.cpu_time):
         return Step(new, _checked(new, new.cpu_rate, SUMMARY_WINDOW))
     if last is not None and not restarted(last.sample, new):
         window = new.cpu_time - last.sample.cpu_time
@@ -137,6 +138,11 @@ def _checked(new: Sample, cpu: int, window: int) -> Usage | None:
     if new.memory is None or (new.memory == 0 and cpu == 0):
         return None
     return Usage(cpu=cpu, memory=new.memory, time=new.cpu_time, window=window, swap=new.swap)
+
+
+def _lived(started: int | None, now: int) -> bool:
+    """Whether it can have been there for all of the window that is stated; where its start is unknown that is not held against it."""
+    return started is None or now - started >= SUMMARY_WINDOW
 
 
 def _older(started: int | None, now: int) -> bool:

@@ -126,6 +126,17 @@ OLD = T - 3600 * SECOND
 YOUNG = T - 5 * SECOND
 SUMMARY = [
     pytest.param([sample(0, 5, rate=0.3)], OLD, Value(0.3, 0, 20), id="the kubelet's own rate counts from the first sample on"),
+    pytest.param([sample(0, 5, rate=0.3, started=-20)], OLD, Value(0.3, 0, 20), id="of a container that is as old as its window"),
+    pytest.param(
+        [sample(0, 5, rate=0.3, started=-19)], OLD, None, id="the rate of a younger container is of a moment, and counts for nothing"
+    ),
+    pytest.param([sample(0, 5, rate=0.3, started=-600)], YOUNG, None, id="and so is what a young kubelet tells"),
+    pytest.param(
+        [sample(0, 5, rate=0.3, started=-5), sample(12, 8, rate=0.9, started=-5)],
+        OLD,
+        Value(0.25, 12, 12),
+        id="but its counters make a pair",
+    ),
     pytest.param([sample(0, 5, rate=0.3), sample(0, 5, rate=0.4)], OLD, Value(0.3, 0, 20), id="an identical time changes nothing"),
     pytest.param([sample(0, 5, rate=0.3), sample(15, 8, rate=0.4)], OLD, Value(0.4, 15, 20), id="a newer one replaces it"),
     pytest.param(
