@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import islice
+from itertools import islice, repeat
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -34,10 +34,10 @@ class Page(NamedTuple):
 
 
 class Body(NamedTuple):
-    """Chunks of a body and their total length, -1 where it is not known before they are joined."""
+    """Chunks of a body and their total length. Chunks are made as they are taken: who does not read must not cost a whole body."""
 
     chunks: Iterable[bytes]
-    length: int = -1
+    length: int
 
 
 PLAIN = Form()
@@ -96,15 +96,17 @@ class Renderer:
             )
             partial = _partial_head(form)
             chunks = (self._row(item, form, partial) for item in items)
+            lengths = self._row_lengths(items, form, partial)
         elif form.target == PARTIAL_LIST:
             partial = _partial_head(form)
             start = b'%b"metadata":%b,"items":[' % (head(PARTIAL_LIST, f"meta.k8s.io/{form.version}"), metadata)
             chunks = (partial_object(partial, item.metadata) for item in items)
+            lengths = _partial_lengths(items, partial)
         else:
             start = b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
-            length = len(start) + sum(len(item.body) for item in items) + max(len(items) - 1, 0) + len(_END)
-            return Body(_joined(start, (item.body for item in items)), length)
-        return Body(_joined(start, chunks))
+            chunks = (item.body for item in items)
+            lengths = (len(item.body) for item in items)
+        return Body(_joined(start, chunks), len(start) + sum(lengths) + max(len(items) - 1, 0) + len(_END))
 
     def unread(self, items: Sequence[Item], form: Form) -> Sequence[Item]:
         """Those of which a part of this form is still to be encoded."""
@@ -131,6 +133,22 @@ class Renderer:
         if form.include == OBJECT:
             return row(cells, self._whole(item))
         return row(cells, partial_object(partial, item.metadata))
+
+    def _row_lengths(self, items: Sequence[Item], form: Form, partial: bytes) -> Iterator[int]:
+        """The lengths of the rows, without making them."""
+        empty = len(row(b"", b""))
+        if form.include == NONE:
+            objects: Iterable[int] = repeat(len(b"null"))
+        elif form.include == OBJECT:
+            objects = (len(self._item_head) + len(item.body) - 1 for item in items)
+        else:
+            objects = _partial_lengths(items, partial)
+        return (empty + len(self._cells(item)) + size for item, size in zip(items, objects, strict=False))
+
+
+def _partial_lengths(items: Sequence[Item], partial: bytes) -> Iterator[int]:
+    empty = len(partial_object(partial, b""))
+    return (empty + item.metadata_length for item in items)
 
 
 def _partial_head(form: Form) -> bytes:

@@ -207,11 +207,10 @@ class Resources:
                 await asyncio.sleep(0)
             renderer.encode(unread[start : start + ENCODED_AT_ONCE])
         chunks, length = renderer.many(items, Page(version, token, remaining), form)
-        if length >= 0 and (cache_key is None or length > self._rendered.maxsize // 2):
+        if cache_key is None or length > self._rendered.maxsize // 2:
             return Answer(200, chunks, form.media, length=length)
         body = b"".join(chunks)
-        if cache_key is not None and len(body) <= self._rendered.maxsize // 2:
-            self._rendered[cache_key] = Rendered(version, body, created)
+        self._rendered[cache_key] = Rendered(version, body, created)
         return Answer(200, body, form.media)
 
     def _select(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:

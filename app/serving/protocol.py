@@ -56,7 +56,9 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._reading_headers = False
         self._header_bytes = 0
         self._message_bytes = 0
+        self._is_head = False
         self._unread = b""
+        self._answering: RequestResponseCycle | None = None
         self._header_timer: asyncio.TimerHandle | None = None
         self._request_timer: asyncio.TimerHandle | None = None
 
@@ -70,6 +72,9 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._stop_header_timer()
         self._stop_request_timer()
         self._unset_keepalive_if_required()  # uvicorn leaves it running after an error
+        if self._answering is not None:  # uvicorn tells the newest request only: one with others behind it would write on, and fail
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -114,8 +119,10 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._reading_headers = True
         self._header_bytes = 0
         self._message_bytes = 0
+        self._is_head = False
 
     def on_url(self, url: bytes) -> None:
+        self._is_head = self.parser.get_method() == b"HEAD"
         self._count(len(url))
         super().on_url(url)
 
@@ -134,12 +141,19 @@ class KubeglanceProtocol(HttpToolsProtocol):
         if isinstance(self.server_state, ServingState) and self.server_state.draining:
             self.cycle.keep_alive = False
 
+    def eof_received(self) -> None:
+        """The peer will send no more: the connection is closed when what is written is taken, and cut if that takes too long."""
+        if self._request_timer is None:
+            self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
+
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         super()._start_asgi_task(cycle, app)
+        self._answering = cycle
         self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
 
     def on_response_complete(self) -> None:
-        self._stop_request_timer()
+        if not self.transport.is_closing():  # else the peer has to take the rest within the same time
+            self._stop_request_timer()
         super().on_response_complete()
         self._parse()
 
@@ -165,7 +179,9 @@ class KubeglanceProtocol(HttpToolsProtocol):
         head = [STATUS_LINE[self._refusal.code]]
         head += [b"%b: %b\r\n" % header for header in self.server_state.default_headers]
         head.append(b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body))
-        self.transport.write(b"".join((*head, body)))
+        if not self._is_head:
+            head.append(body)
+        self.transport.write(b"".join(head))
         self._close()
 
     def _close(self) -> None:

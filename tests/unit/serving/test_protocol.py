@@ -412,6 +412,56 @@ async def test_slow_answers_are_not_header_time() -> None:
     protocol.connection_lost(None)
 
 
+@pytest.mark.looptime
+@pytest.mark.parametrize("ends", [pytest.param(False, id="asked to close"), pytest.param(True, id="sends no more")])
+async def test_a_close_has_to_be_taken_too(ends: bool) -> None:
+    """A connection that is closed behind its answer is cut a minute later where the peer does not take what is written."""
+    protocol, transport = on_paper(Echo())
+    protocol.data_received(GET if ends else GET.replace(b"Host: h", b"Connection: close"))
+    await asyncio.sleep(0.1)
+    if ends:
+        protocol.eof_received()
+        transport.close()  # as a transport does then
+    await asyncio.sleep(REQUEST_SECONDS - 1)
+    assert (True, False) == (transport.closed, transport.aborted)
+    await asyncio.sleep(1.1)
+    assert transport.aborted
+
+
+async def test_who_leaves_takes_all_its_requests_along() -> None:
+    """The request that is answered when a peer leaves writes no more, also with others waiting behind it."""
+    app = Echo()
+    app.hold = asyncio.Event()
+    protocol, transport = on_paper(app)
+    protocol.data_received(GET + GET + GET)
+    await asyncio.sleep(0)
+    transport.abort()
+    app.hold.set()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert (b"", 1) == (transport.written, len(app.scopes))
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        pytest.param(b"Connection: upgrade\r\n\r\n", id="upgrade"),
+        pytest.param(b"X: " + b"x" * MAX_HEADER_BYTES + b"\r\n\r\n", id="too large"),
+        pytest.param(b"Bad Header: x\r\n\r\n", id="bad header"),
+    ],
+)
+async def test_refusals_of_head_have_no_body(rest: bytes) -> None:
+    """What answers HEAD ends with its headers, whoever answers."""
+    protocol, transport = on_paper(Echo())
+    protocol.data_received(GET)
+    await asyncio.sleep(0)
+    transport.written = b""
+    protocol.data_received(b"HEAD / HTTP/1.1\r\n" + rest)
+    assert transport.written.startswith(b"HTTP/1.1 4")
+    assert transport.written.endswith(b"\r\n\r\n")
+    protocol.connection_lost(None)
+
+
 async def test_a_draining_server_asks_to_connect_anew() -> None:
     """While draining, each answer closes its connection."""
     protocol, transport = on_paper(Echo())
