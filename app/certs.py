@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
@@ -54,14 +55,15 @@ class Authority:
         """The authority in two PEM files. Raises CertificateError if they are unreadable or do not belong together."""
         try:
             parsed = x509.load_pem_x509_certificate(certificate.read_bytes())
+            public = parsed.public_key()
             private = load_pem_private_key(key.read_bytes(), password=None)
-        except (OSError, ValueError, TypeError) as exc:
+        except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as exc:
             raise CertificateError(
                 f"cannot load the authority from {certificate} and {key}: {exc}; give a PEM certificate and its unencrypted key"
             ) from exc
         if not isinstance(private, ec.EllipticCurvePrivateKey):
             raise CertificateError(f"the key in {key} is not an elliptic curve key; make a new authority with `kubeglance certs`")
-        if private.public_key() != parsed.public_key():
+        if private.public_key() != public:
             raise CertificateError(f"the key in {key} does not belong to the certificate in {certificate}")
         if fault := _no_authority(parsed):
             raise CertificateError(f"the certificate in {certificate} is not that of an authority: {fault}")

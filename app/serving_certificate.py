@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from app.certs import Authority, CertificateError
@@ -73,10 +74,10 @@ def _usable(files: ServingFiles, clock: Clock) -> bool:
         raise CertificateError(f"cannot read {files.certificate}: {err.strerror}; mend its permissions or remove it") from err
     try:
         leaf = x509.load_pem_x509_certificate(pem)
-    except ValueError as err:
-        raise CertificateError(f"{files.certificate} is no PEM certificate; replace or remove it") from err
-    ours = leaf.issuer.rfc4514_string() == f"CN={_ISSUER} CA"
-    fault = _fault(leaf, files, clock, datetime.timedelta(0) if not ours else _LEFT)
+        ours = leaf.issuer.rfc4514_string() == f"CN={_ISSUER} CA"
+        fault = _fault(leaf, files, clock, datetime.timedelta(0) if not ours else _LEFT)
+    except (ValueError, UnsupportedAlgorithm) as err:  # parts of a certificate are read when they are asked for
+        raise CertificateError(f"{files.certificate} is no PEM certificate that can be used; replace or remove it") from err
     if fault and not ours:
         raise CertificateError(f"{files.certificate} was not made by kubeglance and cannot be served: {fault}; replace or remove it")
     return not fault
@@ -91,6 +92,6 @@ def _fault(leaf: x509.Certificate, files: ServingFiles, clock: Clock, left: date
         return f"it ends at {leaf.not_valid_after_utc:%Y-%m-%d %H:%M:%S} UTC"
     try:
         key = load_pem_private_key(files.key.read_bytes(), password=None)
-    except (OSError, ValueError, TypeError) as err:
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as err:
         return f"its key {files.key} cannot be read ({err})"
     return "" if key.public_key() == leaf.public_key() else f"the key in {files.key} belongs to another certificate"

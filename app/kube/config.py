@@ -138,7 +138,7 @@ def _from_files(paths: str, clock: Clock) -> Connection:
     with _readable(paths, ConfigException):
         cluster, user = _entries(paths)
         inline = _inline(configuration, cluster, user)
-    return _connection(configuration, _credentials(user, configuration, configure, clock), paths, inline)
+        return _connection(configuration, _credentials(user, configuration, configure, clock), paths, inline)
 
 
 @contextmanager

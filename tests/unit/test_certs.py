@@ -3,7 +3,9 @@
 import datetime
 import ssl
 import stat
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from cryptography import x509
@@ -11,9 +13,11 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from hypothesis import example, given
 
 from app.certs import Authority, CertificateError, write_key
 from app.clock import SystemClock
+from tests.fakes.bent_pem import bent_pem, pem
 
 
 class FixedClock:
@@ -160,3 +164,21 @@ def test_an_authority_without_a_key_identifier_signs(tmp_path: Path, extensions:
     leaf.verify_directly_issued_by(authority.certificate)
     expected = x509.SubjectKeyIdentifier.from_public_key(authority.certificate.public_key()).digest
     assert expected == leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+
+
+_AUTHORITY = Authority.create("ca", FixedClock())
+
+_P256 = bytes.fromhex("2a8648ce3d030107")
+_UNKNOWN_CURVE = _AUTHORITY.certificate.public_bytes(Encoding.DER).replace(_P256, _P256[:-1] + b"\x7f")
+
+
+@example(pem("CERTIFICATE", _UNKNOWN_CURVE), _AUTHORITY.key_pem)
+@given(bent_pem(_AUTHORITY.certificate_pem), bent_pem(_AUTHORITY.key_pem))
+def test_no_authority_file_crashes_it(certificate: bytes, key: bytes) -> None:
+    """Any two files are an authority, or a CertificateError."""
+    with TemporaryDirectory() as folder:
+        files = Path(folder) / "ca.crt", Path(folder) / "ca.key"
+        files[0].write_bytes(certificate)
+        files[1].write_bytes(key)
+        with suppress(CertificateError):
+            Authority.load(*files, FixedClock())

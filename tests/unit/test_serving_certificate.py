@@ -1,14 +1,19 @@
 """app/serving_certificate.py: given files are served; else a self-signed pair is made in --cert-dir, and used again."""
 
 import ssl
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from cryptography import x509
+from hypothesis import given
 
 from app.certs import Authority, CertificateError, write_key
+from app.clock import SystemClock
 from app.serving_certificate import ServingFiles, self_signed, serving_files
 from app.settings import Settings
+from tests.fakes.bent_pem import bent_pem
 from tests.fakes.clock import ManualClock
 
 DAY = 86400.0
@@ -124,3 +129,18 @@ def test_nothing_is_left_of_a_pair_that_could_not_be_written(tmp_path: Path) -> 
     with pytest.raises(CertificateError, match="Is a directory"):
         made(tmp_path)
     assert ["apiserver.key"] == [path.name for path in tmp_path.iterdir()]
+
+
+_AUTHORITY = Authority.create("kubeglance self-signed CA", SystemClock())
+_LEAF, _KEY = _AUTHORITY.issue("kubeglance self-signed", dns=["localhost"], server=True)
+
+
+@given(bent_pem(_LEAF), bent_pem(_KEY))
+def test_no_pair_that_is_there_crashes_it(certificate: bytes, key: bytes) -> None:
+    """Any two files are used, or made anew, or refused with a CertificateError."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "apiserver.crt").write_bytes(certificate)
+        (Path(folder) / "apiserver.key").write_bytes(key)
+        with suppress(CertificateError):
+            files = self_signed(Path(folder), SystemClock(), names=["localhost"], addresses=[])
+            assert files.key.read_bytes() != b""

@@ -1,9 +1,13 @@
+from contextlib import suppress
 from hashlib import sha256
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.auth.certificate import CREDENTIAL_ID, ChainReader, certificate_user, read_chain
 from app.auth.identity import User
+from tests.fakes.bent_pem import bent_der
 from tests.fakes.clock import EPOCH
 from tests.unit.auth.authorities import Authorities
 
@@ -44,3 +48,13 @@ def test_a_chain_is_read_once(cas: Authorities) -> None:
     """All requests of a connection share one reading."""
     reader, chain = ChainReader(), cas.chain(cas.users, "ann")
     assert reader.read(chain) is reader.read(chain)
+
+
+_CHAIN = Authorities().chain(Authorities().users, "ann")
+
+
+@given(st.one_of(st.lists(st.binary(max_size=60), min_size=1, max_size=3).map(tuple), st.tuples(*map(bent_der, _CHAIN))))
+def test_no_bytes_crash_the_reader(chain: tuple[bytes, ...]) -> None:
+    """What is no chain of certificates, or nearly one, is a ValueError."""
+    with suppress(ValueError):
+        read_chain(chain)

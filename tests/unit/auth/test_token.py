@@ -2,6 +2,8 @@ import asyncio
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from app.auth.identity import User
@@ -151,3 +153,43 @@ async def test_an_answer_without_status_is_an_error() -> None:
 
     with capture_logs():
         assert await TokenAuthenticator(Odd(), ManualClock()).authenticate("t") is None
+
+
+@given(st.lists(st.tuples(st.sampled_from([b"authorization", b"x"]), st.one_of(st.binary(), st.binary().map(b"Bearer ".__add__)))))
+def test_no_header_crashes_it(headers: list[tuple[bytes, bytes]]) -> None:
+    """Whatever the headers are, there is a token without spaces in it, or none."""
+    assert " " not in bearer_token(headers)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["status", "authenticated", "user", "username", "groups", "extra", "uid", "a"]), inner, max_size=4
+        )
+    ),
+    max_leaves=12,
+)
+
+
+class _Says:
+    """Answers each review with the same."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    async def create(self, path: str, body: dict[str, Any]) -> Any:
+        return self.answer
+
+
+@given(st.one_of(JSON, st.fixed_dictionaries({"status": JSON})))
+def test_no_review_crashes_it(answer: Any) -> None:
+    """Whatever kube-apiserver answers: a user with a name, or nobody."""
+
+    async def ask() -> None:
+        with capture_logs():
+            user = await TokenAuthenticator(_Says(answer), ManualClock()).authenticate("t")
+        assert user is None or user.name
+
+    asyncio.run(ask())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from app.auth.certificate import read_chain
 from app.auth.trust import Anchored, Trust, TrustBundle, TrustDataError, parse_bundle
 from app.certs import Authority
+from tests.fakes.bent_pem import bent_pem
 from tests.fakes.clock import ManualClock
 from tests.unit.auth.authorities import Authorities
 
@@ -137,3 +138,14 @@ def _renewed(authority: Authority, clock: ManualClock) -> Authority:
         .not_valid_after(old.not_valid_after_utc)
     )
     return Authority(builder.sign(key, hashes.SHA256()), key, clock)  # type: ignore[arg-type]  # Authority makes EC keys only
+
+
+@given(
+    bent_pem(Authorities().users.certificate_pem),
+    st.dictionaries(st.sampled_from(["requestheader-client-ca-file", "requestheader-uid-headers"]), st.text()),
+)
+def test_no_certificate_crashes_the_parser(pem: bytes, others: dict[str, str]) -> None:
+    """A bundle, whose authorities can all be told apart, or a TrustDataError."""
+    with suppress(TrustDataError):
+        bundle = parse_bundle({"client-ca-file": pem.decode("latin-1"), **others})
+        assert len(bundle.client_ids) <= len(bundle.client_cas)

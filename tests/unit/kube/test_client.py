@@ -2,9 +2,11 @@ from collections.abc import AsyncIterator, Callable
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.errors import KubeError, KubeUnavailable
-from app.kube.client import KubeClient
+from app.kube.client import KubeClient, status_error
 from app.kube.config import Connection
 from app.kube.credentials import FixedCredentials
 
@@ -148,3 +150,9 @@ async def test_a_watch_that_is_refused_says_why() -> None:
             await anext(client.watch("/w", {}, timeout_seconds=300))
 
     assert caught.value.status == 410
+
+
+@given(st.integers(400, 599), st.binary(max_size=200))
+def test_no_body_of_an_error_crashes_it(code: int, body: bytes) -> None:
+    """Whatever an error's body is, the error is ours and tells the code."""
+    assert str(code) in str(status_error("GET /", code, body))

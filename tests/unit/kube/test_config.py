@@ -1,7 +1,9 @@
 import re
 import ssl
 import sys
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ import trustme
 import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.errors import KubeError
 from app.kube.config import client_context, load
@@ -250,3 +254,44 @@ def test_a_bad_certificate_file_is_named(tmp_path: Path, what: str) -> None:
 
     with pytest.raises(KubeError, match=str(bad)):
         client_context(bad if what == "ca" else None, certificate=bad if what == "certificate" else None)
+
+
+_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["c", "k", "u", "https://kube:6443", "http://["]),
+)
+_KEYS = [
+    *("current-context", "contexts", "clusters", "users", "name", "context", "cluster", "user", "server", "token", "tokenFile"),
+    *("certificate-authority-data", "client-certificate-data", "client-key-data", "proxy-url", "tls-server-name", "password"),
+]
+_YAML = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(_KEYS), inner, max_size=5), max_leaves=15
+)
+_USERS = st.dictionaries(
+    st.sampled_from(["token", "tokenFile", "client-certificate-data", "client-key-data", "username", "password", "exec", "auth-provider"]),
+    _YAML,
+    max_size=3,
+)
+_CLUSTERS = st.dictionaries(
+    st.sampled_from(["server", "certificate-authority-data", "insecure-skip-tls-verify", "proxy-url", "tls-server-name"]), _YAML, max_size=3
+)
+
+
+@settings(max_examples=60)
+@given(st.one_of(st.binary(max_size=60), _YAML, st.tuples(_USERS, _CLUSTERS)))
+def test_no_kubeconfig_crashes_it(content: Any) -> None:
+    """Any file is a connection, or a KubeError; programs that it names are another matter (none can be started here)."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "config"
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif isinstance(content, tuple):
+            _write(path, *content)
+        else:
+            path.write_text(yaml.safe_dump(content))
+        with suppress(KubeError):
+            load(path, clock=ManualClock(), environ={})

@@ -1,7 +1,11 @@
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.errors import KubeError
 from app.kube.credentials import FixedCredentials, HeaderAuth, RenewingCredentials, token_file
@@ -106,3 +110,15 @@ async def test_a_401_with_an_unchanged_token_is_not_repeated() -> None:
         await client.get("https://kubelet/")
 
     assert seen == ["Bearer x"]
+
+
+@given(st.binary(max_size=40))
+def test_no_token_file_crashes_it(content: bytes) -> None:
+    """Any file is a header that can be sent, or a KubeError."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "token"
+        file.write_bytes(content)
+        with suppress(KubeError):
+            header = token_file(file)()
+            assert header.startswith("Bearer ")
+            assert header.isprintable()

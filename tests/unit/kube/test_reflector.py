@@ -1,10 +1,13 @@
 import asyncio
 from collections.abc import Sequence, Set
+from contextlib import suppress
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Raw, Struct
 from structlog.testing import capture_logs
 
@@ -333,3 +336,37 @@ def test_each_kind_names_its_rbac() -> None:
     assert "resources: [nodes], verbs: [get, list, watch]" in NODES.grant
     assert "extension-apiserver-authentication-reader" in one_config_map("kube-system", "extension-apiserver-authentication").grant
     assert one_config_map("a", "x").params["fieldSelector"] == "metadata.name=x"
+
+
+_OBJECTS = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5),
+    lambda inner: st.dictionaries(
+        st.sampled_from(["type", "object", "metadata", "name", "namespace", "resourceVersion", "code", "spec", "status"]), inner, max_size=4
+    ),
+    max_leaves=12,
+)
+_EVENTS = st.fixed_dictionaries({"type": st.sampled_from(["ADDED", "DELETED", "ERROR", "?"]), "object": _OBJECTS})
+_LINES = st.one_of(st.binary(max_size=60), st.one_of(_OBJECTS, _EVENTS).map(msgspec.json.encode))
+
+
+class _Sink:
+    def apply(self, upserts: Sequence[Any], deletes: Sequence[Key]) -> None:
+        assert all(record.key for record in upserts)
+        assert all(len(key) == 2 for key in deletes)
+
+    def keys(self) -> Set[Key]:
+        return frozenset()
+
+
+@pytest.mark.parametrize("watched", [NODES, PODS, one_config_map("a", "b")], ids=lambda watched: watched.name)
+@given(lines=st.lists(_LINES, max_size=4))
+def test_no_event_crashes_it(watched: Watched[Any], lines: list[bytes]) -> None:
+    """Whatever a watch sends: records, keys that are gone, or a KubeError."""
+
+    async def take() -> None:
+        client = client_of(lambda _request: httpx.Response(500))
+        with capture_logs(), suppress(KubeError):
+            Reflector(client, watched, _Sink(), LoopClock())._apply_events(lines)
+        await client.aclose()
+
+    asyncio.run(take())

@@ -3,10 +3,13 @@
 import asyncio
 import json
 import ssl
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
 from structlog.testing import capture_logs
 
 from app.auth.access import AccessReviewer
@@ -14,9 +17,11 @@ from app.auth.gate import DelegatingGate
 from app.auth.identity import PEER_KEY, Attributes
 from app.auth.token import TokenAuthenticator
 from app.auth.trust import Trust
+from app.certs import Authority
 from app.clock import SystemClock
 from app.errors import Problem, SettingsError
 from app.serving.tls import ServerTLS
+from tests.fakes.bent_pem import bent_pem
 from tests.fakes.clock import ManualClock
 from tests.fakes.reviews import FakeReviews
 from tests.unit.auth.authorities import Authorities, der
@@ -332,3 +337,17 @@ def test_settings_of_a_context(tmp_path: Path) -> None:
     flags = context.verify_flags
     assert not flags & ssl.VERIFY_X509_STRICT
     assert not flags & 0x80000  # X509_V_FLAG_PARTIAL_CHAIN
+
+
+_PAIR = Authority.create("ca", SystemClock()).issue("leaf", dns=["localhost"], server=True)
+
+
+@given(bent_pem(_PAIR[0]), bent_pem(_PAIR[1]))
+def test_no_serving_file_crashes_it(certificate: bytes, key: bytes) -> None:
+    """Any two files are a pair to serve with, or a SettingsError."""
+    with TemporaryDirectory() as folder:
+        files = Path(folder) / "tls.crt", Path(folder) / "tls.key"
+        files[0].write_bytes(certificate)
+        files[1].write_bytes(key)
+        with suppress(SettingsError):
+            ServerTLS(*files)

@@ -1,5 +1,7 @@
 """Content negotiation follows k8s.io/apiserver's negotiate.go, among JSON and protobuf."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,3 +158,16 @@ def test_accepts_json(accept: str, expected: bool) -> None:
 def test_parser_never_crashes(header: str) -> None:
     """No header raises anything, and qualities are between 0 and 1."""
     assert all(0.0 <= clause.q <= 1.0 for clause in parse_accept(header))
+
+
+_PARTS = [JSON, PROTOBUF, "*/*", ";as=", "Table", ";g=meta.k8s.io", ";v=v1", ";q=0", ",", ";stream=watch"]
+
+
+@given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(_PARTS), max_size=9).map("".join)))
+def test_negotiation_never_crashes(header: str) -> None:
+    """Any header leads to a form that is served, or to a Problem 406; an error always has a media type."""
+    assert error_media(header) in {JSON, PROTOBUF}
+    assert accepts_json(header) in {True, False}
+    with suppress(Problem):
+        agreed = negotiate(header, allows=is_meta, media_types=(JSON, PROTOBUF))
+        assert is_meta(agreed.media, agreed.target)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import Problem
-from app.wire.label_matching import Requirement
+from app.wire.label_matching import Requirement, int64
 from app.wire.label_selectors import LabelSelector, parse_label_selector
+from app.wire.label_syntax import faults_of_key, faults_of_value
 from app.wire.selector_size import MOST_TERMS
 
 LABELS = (("a", "1"), ("app", "web"), ("empty", ""), ("example.com/tier", "in"), ("in", "notin"))
@@ -211,3 +212,16 @@ def test_too_many_requirements(text: str) -> None:
     with pytest.raises(Problem, match=r"labelSelector has .* at most 1000 are read") as caught:
         parse_label_selector(text)
     assert 400 == caught.value.code
+
+
+@given(st.one_of(st.text(max_size=40), st.text("0123456789-+", max_size=25), st.integers(4000, 6000).map(lambda size: "9" * size)))
+def test_numbers_never_crash(text: str) -> None:
+    """What `>` and `<` compare is an int64, or is none."""
+    number = int64(text)
+    assert number is None or -(2**63) <= number < 2**63
+
+
+@given(st.text(max_size=300))
+def test_keys_and_values_never_crash(text: str) -> None:
+    """Every text is a key or has a fault, is a value or has a fault; what is a value is a key's name, but for the empty one."""
+    assert not text or bool(faults_of_value(text)) == ("/" in text or bool(faults_of_key(text)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.errors import Problem
 from app.wire.continuation import Continuation, decode_continue, encode_continue
 from app.wire.list_options import parse_list_options, parse_version
-from app.wire.query import boolean, parse_query, parse_query_all
+from app.wire.query import boolean, integer, parse_query, parse_query_all
 
 TOKEN = encode_continue(5, ("ns", "x"), None)
 
@@ -157,3 +157,13 @@ def test_query_never_crashes(raw: bytes) -> None:
     """No query string raises anything."""
     parse_query(raw)
     parse_query_all(raw, "a")
+
+
+@given(st.one_of(st.none(), st.text(max_size=60), st.text("0123456789-+", max_size=60)))
+def test_flags_and_numbers_never_crash(text: str | None) -> None:
+    """Any value is a flag; a number is an int64 or a Problem 400."""
+    query = {} if text is None else {"a": text}
+    assert boolean(query, "a") in {None, True, False}
+    with contextlib.suppress(Problem):
+        number = integer(query, "a")
+        assert number is None or -(2**63) <= number < 2**63

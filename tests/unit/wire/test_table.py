@@ -1,8 +1,11 @@
 """The parts of tables and lists."""
 
 import json
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.errors import Problem
 from app.wire.table import encode_columns, list_metadata, parse_include_object
@@ -34,3 +37,10 @@ def test_list_metadata() -> None:
     """A list always has a version; what tells of more is there only if there is more."""
     assert b'{"resourceVersion":"5"}' == list_metadata(5)
     assert b'{"resourceVersion":"5","continue":"t","remainingItemCount":0}' == list_metadata(5, "t", 0)
+
+
+@given(st.text(max_size=20))
+def test_include_object_never_crashes(text: str) -> None:
+    """Any value is one of three, or a Problem 400."""
+    with suppress(Problem):
+        assert parse_include_object({"includeObject": text}) in {"Metadata", "Object", "None"}
