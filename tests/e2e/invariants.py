@@ -11,7 +11,7 @@ from tests.e2e.node.work import Work
 LAG = 3.0
 """Seconds that news from kube-apiserver may be on their way to kubeglance, on a machine that is busy."""
 START_SLACK = 2.0
-"""Kubelets tell a container's start in whole seconds in one place, exactly in another."""
+"""Times are whole seconds in one place, exact in another."""
 AHEAD = 1.0
 OLDEST = 60.0 + 20.0 + 10.0
 """A value's time to live, a kubelet's longest stat period, and a late scrape."""
@@ -27,13 +27,20 @@ class Snapshot:
 
 
 def running(pod: Mapping[str, Any]) -> dict[str, float]:
-    """The containers that run, and since when (Unix seconds)."""
+    """The containers that run, and since when each can have been measured (Unix seconds): it is created some time before it is started,
+    but not before the last one of its name ended, nor before the kubelet took the pod on."""
     status = pod.get("status", {})
     found = {}
     for each in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
         if "running" in each.get("state", {}):
-            found[each["name"]] = datetime.fromisoformat(each["state"]["running"]["startedAt"]).timestamp()
+            ended = each.get("lastState", {}).get("terminated", {}).get("finishedAt")
+            started = each["state"]["running"]["startedAt"]
+            found[each["name"]] = _seconds(ended) if ended else min(_seconds(started), _seconds(status.get("startTime") or started))
     return found
+
+
+def _seconds(stamp: str) -> float:
+    return datetime.fromisoformat(stamp).timestamp()
 
 
 def of_pod(item: Measured, now: float, snapshots: Sequence[Snapshot], works: Mapping[str, Work]) -> Iterator[str]:

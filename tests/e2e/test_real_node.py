@@ -269,8 +269,7 @@ def test_a_container_that_is_slow_to_start(scene: Scene) -> None:
     """Kubelets report when a container was created, the pod's status when it was started: seconds lie between, and it is one instance."""
     scene.record(SLOW_START.name)
     value = scene.wait_value(SLOW_START.name)
-    (started,) = running(scene.wait_running(SLOW_START.name, "main")).values()
-    print(f"noted: started at {started}, {SLOW_SECONDS} s after it was created, it has {value}")
+    print(f"noted: started {SLOW_SECONDS} s after it was created it has {value}")
 
 
 def test_a_crash_loop(scene: Scene) -> None:

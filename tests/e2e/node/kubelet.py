@@ -7,13 +7,18 @@ import yaml
 
 from tests.e2e.controlplane import ControlPlane, programs
 from tests.e2e.controlplane.processes import Process, free_port, plain_environment
+from tests.e2e.node import cgroups
 
 # A kubelet's cAdvisor looks for containerd at this one place. Not finding it, it would ask containerd for fresh figures with every scrape,
-# where the usual kubelet tells those of its last look, 10 to 20 s ago. $1 is the folder of the socket, the rest is the command.
-_USUAL_SOCKET = """
+# where the usual kubelet tells those of its last look, 10 to 20 s ago. And a kubelet has a control group of its own, which is as old as it
+# is: so its statistics tell when it was started. $1 is the folder of the socket, $2 the group, the rest is the command.
+_SURROUNDINGS = """
 set -e
 mount --bind "$1" /run/containerd
-shift
+for group in /sys/fs/cgroup/*/"$2" /sys/fs/cgroup/"$2"; do
+  if [ -e "$group/cgroup.procs" ]; then echo $$ > "$group/cgroup.procs"; fi
+done
+shift 2
 exec "$@"
 """
 CRASH_LOOP_SECONDS = 4
@@ -28,6 +33,7 @@ class Kubelet:
         self.port = free_port()
         self.authority = plane.pki.kubelets.certificate
         self._log = plane.directory / f"{name}-kubelet.log"
+        self._cgroup = f"{cgroup}/kubelet"
         self._process: Process | None = None
         self.static_pods = folder / "static-pods"
         self.static_pods.mkdir(exist_ok=True)
@@ -52,6 +58,7 @@ class Kubelet:
             "containerRuntimeEndpoint": f"unix://{runtime}",
             "cgroupDriver": "cgroupfs",
             "cgroupRoot": f"/{cgroup}",
+            "kubeletCgroups": f"/{self._cgroup}",
             "failCgroupV1": False,
             "failSwapOn": False,
             "resolvConf": "",
@@ -68,7 +75,18 @@ class Kubelet:
         file = folder / "kubelet.yaml"
         file.write_text(yaml.safe_dump(config), encoding="utf-8")
         # In mounts of its own: none of these pods has a volume that would have to reach containerd.
-        surroundings: list[str | Path] = ["unshare", "--mount", "--propagation", "slave", "sh", "-c", _USUAL_SOCKET, "sh", runtime.parent]
+        surroundings: list[str | Path] = [
+            "unshare",
+            "--mount",
+            "--propagation",
+            "slave",
+            "sh",
+            "-c",
+            _SURROUNDINGS,
+            "sh",
+            runtime.parent,
+            self._cgroup,
+        ]
         self._argv: list[str | Path] = [
             *surroundings,
             programs.path("kubelet"),
@@ -83,6 +101,7 @@ class Kubelet:
 
     def start(self) -> None:
         """Start it; what it does is seen in its Node."""
+        cgroups.create(self._cgroup)
         self._process = Process("kubelet", self._argv, self._log, env=plain_environment(PATH=f"{os.environ['PATH']}:/usr/sbin:/sbin"))
 
     def stop(self) -> None:
@@ -90,6 +109,7 @@ class Kubelet:
         if self._process:
             self._process.stop()
             self._process = None
+            cgroups.remove(self._cgroup)
 
     def check(self) -> None:
         """Raise ProcessDied if it ended by itself."""
