@@ -51,6 +51,8 @@ def configure_logging(form: str = "text", verbosity: int = 0, stream: TextIO | N
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.DEBUG if verbosity >= 6 else logging.WARNING)
+    # uvicorn warns of each malformed request, so that anyone could fill the log; whoever sent one has been told.
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING if verbosity >= 4 else logging.ERROR)
 
 
 class Metrics:

@@ -17,11 +17,12 @@ _PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 
 @pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    root, server = logging.getLogger(), logging.getLogger("uvicorn.error")
+    handlers, level, server_level = root.handlers[:], root.level, server.level
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
+    server.setLevel(server_level)
     structlog.reset_defaults()
 
 
@@ -51,6 +52,18 @@ def test_json_is_one_object_a_line(verbosity: int, events: list[str]) -> None:
     assert [line["event"] for line in lines] == events
     assert all({"timestamp", "level"} <= line.keys() for line in lines)
     assert lines[0]["node"] == "n1"
+
+
+@pytest.mark.parametrize(("verbosity", "lines"), [(0, 1), (4, 2)], ids=["by default", "-v 4"])
+def test_malformed_requests_do_not_fill_the_log(verbosity: int, lines: int) -> None:
+    """Anyone can send them, and is told so; the server's errors are logged all the same."""
+    stream = io.StringIO()
+    configure_logging("json", verbosity, stream)
+    server = logging.getLogger("uvicorn.error")
+    server.warning("Invalid HTTP request received.")
+    server.error("cannot go on")
+
+    assert len(stream.getvalue().splitlines()) == lines
 
 
 def test_text_is_one_line_without_colours_where_nobody_looks() -> None:
