@@ -56,6 +56,8 @@ def pod_reason(pod: PodRecord, known: Knowledge | None, ended: int | None) -> st
         reason = _container_reason(pod, container, known, ended)
         if reason:
             return reason
+    if ended is not None:
+        return f"what the kubelet tells now is older than what was served, of {format_time(ended)}"
     return "its containers are not known by one source alone yet"
 
 

@@ -62,6 +62,7 @@ class Store:
         self.expire()
         if self._nodes.get(("", node)) is None:
             return True
+        self._refresh(node, self._lost.pop(node, set()))  # what ended before this batch came must not be taken for its doing
         self._troubles.setdefault(node, {}).pop(source, None)
         on_node = self._pods.on_node(node)
         taken = self._samples.take(node, self._sources[source], batch, on_node.get)
@@ -167,6 +168,7 @@ class Store:
                 self._troubles.pop(old.name, None)
                 for key in self._pods.on_node(old.name):
                     self._keep(key, None)
+                    self._last.pop(key, None)
                     lost.append(key)
         version = self._versions.next()
         self._project(Subject.NODE, [_key(old, new) for old, new in changes], version)

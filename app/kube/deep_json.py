@@ -11,7 +11,8 @@ UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 DEPTH = 64
 """What nests deeper than this is cut out. Nothing that is read here lies deeper than a dozen levels."""
 
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
+# One match a bracket, with all that stands before it: strings, whole or without an end, and whatever is neither.
+_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z))*+([\[\]{}])', re.DOTALL)
 T = TypeVar("T")
 
 
@@ -35,15 +36,16 @@ def shallow(body: bytes, depth: int = DEPTH) -> bytes:
     """`body` with every array and object below `depth` levels replaced by null. Not JSON in, not JSON out; it never recurses."""
     pieces: list[bytes] = []
     level = kept_to = 0
-    for token in _TOKEN.finditer(body):
-        mark = token[0]
+    end = 0
+    while (found := _BRACKET.match(body, end)) is not None:  # match, not search: a search would go on inside of a string
+        mark, end = found[1], found.end()
         if mark in b"[{":
             level += 1
             if level == depth + 1:
-                pieces += (body[kept_to : token.start()], b"null")
+                pieces += (body[kept_to : found.start(1)], b"null")
         elif mark in b"]}":
             if level == depth + 1:
-                kept_to = token.end()
+                kept_to = end
             level -= 1
     if level <= depth:
         pieces.append(body[kept_to:])

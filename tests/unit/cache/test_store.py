@@ -403,3 +403,28 @@ def test_many_nodes_that_end_at_once_are_published_a_few_at_a_time(world: World)
     left = [world.store.expire() for _ in range(3)]
 
     assert (left, world.objects("NodeMetrics")) == ([True, True, False], [])
+
+
+def test_a_clock_that_was_set_back_is_followed_while_many_nodes_end(world: World) -> None:
+    """What ended before a batch came is settled first: else the old time would be kept as the floor for the new one."""
+    names = [f"m{number}" for number in range(6)]
+    world.nodes.apply([node(name, name) for name in names], [])
+    for name in names:
+        world.store.publish(name, SUMMARY, batch(3600, rate=0.3))
+    world.clock.advance(120)
+    world.store.publish("m5", SUMMARY, batch(120, rate=0.4))
+    world.store.expire()
+
+    assert [each["metadata"]["name"] for each in world.objects("NodeMetrics")] == ["m5"]
+
+
+def test_a_node_created_anew_begins_anew_with_its_pods(world: World) -> None:
+    """Also where their values had ended before: another machine has another clock."""
+    world.store.publish("n1", SUMMARY, batch(3600, rate=0.3))
+    world.clock.advance(120)
+    world.store.expire()
+    world.nodes.apply([], [("", "n1")])
+    world.nodes.apply([node(uid="another")], [])
+    world.store.publish("n1", SUMMARY, batch(120, rate=0.4))
+
+    assert world.cpu == ["400m"]

@@ -25,6 +25,8 @@ class Named(msgspec.Struct):
         pytest.param(b"[[[1],2],3]", b"[[null,2],3]", id="an array too deep"),
         pytest.param(b'[[{"a":{}}]]', b"[[null]]", id="an object too deep, whole"),
         pytest.param(b'["[[[[", [["}}}"]]]', b'["[[[[", [null]]', id="brackets in strings are none"),
+        pytest.param(b'["[[[[', b'["[[[[', id="a string without an end"),
+        pytest.param(b'["[[[[\\', b'["[[[[\\', id="nor with half an escape"),
         pytest.param(b'["\\"[[[[\\\\", [[]]]', b'["\\"[[[[\\\\", [null]]', id="nor behind escapes"),
     ],
 )
@@ -64,3 +66,10 @@ def test_what_is_not_deep_is_not_touched(document: object) -> None:
 def test_no_bytes_crash_it(body: bytes) -> None:
     """What is no JSON gives something that is none either, or none at all."""
     assert isinstance(shallow(body, 3), bytes)
+
+
+def test_what_has_no_end_costs_its_length_only() -> None:
+    """A broken answer of 80 KB is given up at once, not in a time that grows with its square."""
+    body = b"[" * 1100 + b'"' + b'\\"' * 40_000
+
+    assert shallow(body) == b"[" * 64 + b"null"
