@@ -6,7 +6,6 @@ import structlog
 from cryptography import x509
 
 from app.auth.trust import REQUESTHEADER_CA, USERNAME_HEADERS, Trust, TrustBundle, TrustDataError, parse_bundle
-from app.errors import KubeError
 from app.kube.decode import ConfigMapRecord
 from app.kube.records import Key
 
@@ -77,15 +76,6 @@ def _weakness(bundle: TrustBundle, data: Mapping[str, str]) -> str:
             f"kube-apiserver get 401. Start kube-apiserver with --requestheader-username-headers=X-Remote-User; look at it with: {SHOW}"
         )
     return ""
-
-
-def lookup_advice(error: KubeError, service_account: str = "NAMESPACE:NAME") -> str:
-    """What to do when the ConfigMap cannot be watched, with the exact command where there is one."""
-    if error.status == 403:
-        return f"kubectl -n {NAMESPACE} create rolebinding kubeglance-auth-reader --role={NAME}-reader --serviceaccount={service_account}"
-    if error.status == 404:
-        return f"kube-apiserver writes the ConfigMap when it starts; check with: {SHOW}"
-    return "is kube-apiserver up and reachable?"
 
 
 def _report(bundle: TrustBundle) -> None:

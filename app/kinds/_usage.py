@@ -2,7 +2,8 @@
 
 from msgspec import UNSET, Struct, UnsetType
 
-from app.kinds._base import Column
+from app.cache.usage import NodeUsage, PodUsage
+from app.kinds._base import Column, Projected
 from app.kube.records import Labels
 from app.wire.quantity import format_bytes, format_cpu
 
@@ -43,6 +44,11 @@ USAGE_SCHEMA = {
     "description": "Quantities by resource: cpu in cores, memory (working set) in bytes, and swap in bytes where the kubelet reports it.",
     "additionalProperties": {"type": "string", "description": "A quantity, such as 250m or 64Mi."},
 }
+
+
+def measured(labels: Labels, usage: NodeUsage | PodUsage, fields: Struct) -> Projected:
+    """An object of a node or pod, of the time when its usage was measured."""
+    return Projected(labels=labels, annotations=source_annotation(usage.source), created=usage.time, value=usage, fields=fields)
 
 
 def source_annotation(source: str) -> Labels:

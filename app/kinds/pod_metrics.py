@@ -5,7 +5,7 @@ from msgspec import Struct
 from app.cache.usage import PodUsage, PodView
 from app.duration import format_duration
 from app.kinds._base import Cell, Kind, Projected, Subject
-from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, source_annotation
+from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, measured
 from app.kinds._usage import usage as quantities
 from app.kinds._usage_message import usage_fields, window_fields
 from app.wire.protobuf import delimited, string
@@ -31,12 +31,10 @@ def project(view: PodView) -> Projected | None:
     usage = view.usage
     if usage is None:
         return None
-    return Projected(
-        labels=view.record.labels,
-        annotations=source_annotation(usage.source),
-        created=usage.time,
-        value=usage,
-        fields=_Fields(
+    return measured(
+        view.record.labels,
+        usage,
+        _Fields(
             timestamp=format_time(usage.time),
             window=format_duration(usage.window),
             containers=[

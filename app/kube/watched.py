@@ -42,6 +42,12 @@ PODS = Watched(
 )
 
 
+_BIND_READER = (
+    "kubectl -n kube-system create rolebinding kubeglance-auth-reader --role=extension-apiserver-authentication-reader "
+    "--serviceaccount=NAMESPACE:NAME"
+)
+
+
 def one_config_map(namespace: str, name: str) -> Watched[ConfigMapRecord]:
     """One ConfigMap, by name: a Role that names it is enough."""
     return Watched(
@@ -49,6 +55,6 @@ def one_config_map(namespace: str, name: str) -> Watched[ConfigMapRecord]:
         path=f"/api/v1/namespaces/{namespace}/configmaps",
         decode=decode.config_map,
         grant=f"grant get, list and watch on configmap {name} in namespace {namespace}"
-        + (" (RoleBinding to the Role extension-apiserver-authentication-reader)" if name == "extension-apiserver-authentication" else ""),
+        + (f": {_BIND_READER}" if name == "extension-apiserver-authentication" else ""),
         params={"fieldSelector": f"metadata.name={name}"},
     )

@@ -43,6 +43,3 @@ class LoopClock:
 
     def jump(self, seconds: float) -> None:
         self._offset += seconds
-
-
-FakeClock = LoopClock

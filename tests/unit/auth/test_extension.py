@@ -3,9 +3,8 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from app.auth.extension import NAME, NAMESPACE, ExtensionAuthentication, lookup_advice
+from app.auth.extension import NAME, NAMESPACE, ExtensionAuthentication
 from app.auth.trust import Trust
-from app.errors import KubeError, KubeUnavailable
 from app.kube.decode import ConfigMapRecord
 from tests.unit.auth.authorities import Authorities
 
@@ -95,21 +94,3 @@ def test_one_ca_for_both_is_a_loud_warning(cas: Authorities) -> None:
             [record(cas.data(requestheader_client_ca_file=cas.users.certificate_pem, requestheader_allowed_names=None))], []
         )
     assert warnings(logs)[0].startswith("SECURITY: ")
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        pytest.param(
-            KubeError("forbidden", status=403),
-            "kubectl -n kube-system create rolebinding kubeglance-auth-reader --role=extension-apiserver-authentication-reader "
-            "--serviceaccount=ns:sa",
-            id="forbidden",
-        ),
-        pytest.param(KubeError("not found", status=404), "kubectl -n kube-system get configmap", id="not found"),
-        pytest.param(KubeUnavailable("refused"), "reachable", id="unavailable"),
-    ],
-)
-def test_advice(error: KubeError, words: str) -> None:
-    """Each failure to look the ConfigMap up has its remedy."""
-    assert words in lookup_advice(error, "ns:sa")

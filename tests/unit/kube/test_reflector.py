@@ -334,7 +334,8 @@ def test_pods_that_are_over_are_not_watched() -> None:
 def test_each_kind_names_its_rbac() -> None:
     """A 403 can be mended from the message alone."""
     assert "resources: [nodes], verbs: [get, list, watch]" in NODES.grant
-    assert "extension-apiserver-authentication-reader" in one_config_map("kube-system", "extension-apiserver-authentication").grant
+    grant = one_config_map("kube-system", "extension-apiserver-authentication").grant
+    assert "kubectl -n kube-system create rolebinding kubeglance-auth-reader --role=extension-apiserver-authentication-reader " in grant
     assert one_config_map("a", "x").params["fieldSelector"] == "metadata.name=x"
 
 
