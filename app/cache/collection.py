@@ -8,38 +8,23 @@ from sortedcontainers import SortedDict
 
 from app.kube.records import Key, Labels
 
-_METADATA_START = len('{"metadata":')
-
 
 class Item(Struct, gc=False, weakref=False):
-    """One published object.
+    """One published object: `value` is what it says, `version` its resourceVersion.
 
-    `body` is its JSON without kind and apiVersion, so that one encoding serves every version of the group:
-    `{"metadata":{...},...}`; `metadata_end` is the offset behind the metadata object. `version` is its resourceVersion. `value` is
-    what the kind's table cells are made of, `created` when it was measured (Unix ns). `row` is room for the Table row's cells, `entry`
-    for its protobuf as an element of a list, both encoded when first read.
+    The rest is room for its encodings, each made when it is first read and kept as long as the object stays as it is. `body` is its JSON
+    without kind and apiVersion, so that one encoding serves every version of the group: `{"metadata":{...},...}`; `metadata_end` is the
+    offset behind the metadata object. `row` is the JSON of a Table row's cells, `entry` its protobuf as an element of a list.
     """
 
     key: Key
     labels: Labels
     version: int
-    body: bytes
-    metadata_end: int
     value: Any
-    created: int = 0
-    annotations: Labels = ()
+    body: bytes | None = None
+    metadata_end: int = 0
     row: bytes | None = None
     entry: bytes | None = None
-
-    @property
-    def metadata(self) -> bytes:
-        """The JSON of the metadata object alone."""
-        return self.body[_METADATA_START : self.metadata_end]
-
-    @property
-    def metadata_length(self) -> int:
-        """Its length, without copying it."""
-        return self.metadata_end - _METADATA_START
 
 
 class Collection:

@@ -1,15 +1,16 @@
-"""From a projected object to a published item: its JSON is made once, here, and only joined afterwards."""
+"""From what is known of a subject to a published item: what it says is compared first, and nothing is made of what did not change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any, NamedTuple
 
-import msgspec
-from msgspec import UNSET, Struct, UnsetType
+import structlog
 
 from app.cache.collection import Collection, Item
-from app.kube.records import Key, Labels
-from app.wire.timestamps import format_time
+from app.cache.usage import NodeUsage, PodUsage
+from app.kube.records import Key, NodeRecord, PodRecord
+
+_log = structlog.get_logger(__name__)
 
 
 class Subject(Enum):
@@ -19,64 +20,39 @@ class Subject(Enum):
     POD = "pod"
 
 
-class Projected(Struct, frozen=True, gc=False):
-    """An object before it is published.
-
-    `created` (Unix ns) becomes metadata.creationTimestamp; `fields` is encoded behind metadata, in its own order and names; `value`
-    is kept for the cells. Equal `labels` and `value` mean an unchanged object.
-    """
-
-    labels: Labels
-    annotations: Labels
-    created: int
-    value: Any
-    fields: Struct
+Known = tuple[Key, NodeRecord | PodRecord | None, NodeUsage | PodUsage | None]
+"""What is known of one subject: its record, None if the cluster has no such thing, and its usage, None if there is none now."""
 
 
 class Projection(NamedTuple):
-    """One kind as the publisher sees it: what its objects are about, the pure function that makes them, and where they go."""
+    """One kind as the publisher sees it: what its objects are about, the pure function that makes their values, and where they go.
+
+    `project(record, usage)` gives the value that an object says, None for no object. An object has the labels of its subject.
+    """
 
     subject: Subject
-    project: Callable[[Any], Projected | None]
+    project: Callable[[Any, Any], Any]
     collection: Collection
 
+    def publish(self, subjects: Iterable[Known], version: int) -> None:
+        """Bring the objects of `subjects` up to date. One that has its labels and its value already stays, with its version.
 
-class _Metadata(Struct, rename="camel"):
-    """The fields of ObjectMeta that are served, in the order of k8s.io/apimachinery meta/v1."""
-
-    name: str
-    namespace: str | UnsetType
-    resource_version: str
-    creation_timestamp: str
-    labels: dict[str, str] | UnsetType
-    annotations: dict[str, str] | UnsetType
-
-
-_ENCODER = msgspec.json.Encoder()
-_HEAD = b'{"metadata":'
-
-
-def publish(key: Key, projected: Projected, version: int) -> Item:
-    """The item of `projected` at `version`."""
-    namespace, name = key
-    metadata = _Metadata(
-        name=name,
-        namespace=namespace or UNSET,
-        resource_version=str(version),
-        creation_timestamp=format_time(projected.created),
-        labels=dict(projected.labels) if projected.labels else UNSET,
-        annotations=dict(projected.annotations) if projected.annotations else UNSET,
-    )
-    head = _HEAD + _ENCODER.encode(metadata)
-    fields = _ENCODER.encode(projected.fields)
-    body = head + b"," + fields[1:] if len(fields) > 2 else head + b"}"
-    return Item(
-        key=key,
-        labels=projected.labels,
-        version=version,
-        body=body,
-        metadata_end=len(head),
-        value=projected.value,
-        created=projected.created,
-        annotations=projected.annotations,
-    )
+        Nothing is encoded here: most objects change more than once between two reads.
+        """
+        _, project, collection = self
+        items, gone = [], []
+        for key, record, usage in subjects:
+            old = collection.get(key)
+            value = None
+            if record is not None:
+                try:
+                    value = project(record, usage)
+                except Exception:  # noqa: BLE001 - an odd subject costs its object only: the caller is a task that the process lives by
+                    _log.exception("an object cannot be made and is left out; please report it", kind=self.subject.value, key=key)
+            if record is None or value is None:
+                if old is not None:
+                    gone.append(key)
+            elif old is None or old.value != value or old.labels != record.labels:
+                items.append(Item(key, record.labels, version, value))
+        if items or gone:
+            collection.replace(items, gone, version)

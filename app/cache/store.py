@@ -6,21 +6,17 @@ What joins a sample with a pod is evaluated again when *either* changes, so ther
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-import structlog
-
 from app.cache.cluster import NodeChange, Nodes, PodChange, Pods
-from app.cache.collection import Item
-from app.cache.projection import Projected, Projection, Subject, publish
+from app.cache.projection import Known, Projection, Subject
 from app.cache.reasons import Knowledge, Trouble, node_reason, pod_reason
 from app.cache.samples import NODE, Samples, Series, Source
-from app.cache.usage import NodeUsage, NodeView, PodUsage, PodView, node_usage, pod_usage
+from app.cache.usage import NodeUsage, PodUsage, node_usage, pod_usage
 from app.cache.versions import Versions
 from app.clock import Clock
 from app.kube.records import Key, NodeRecord, PodRecord
 from collectors._base import Batch, CollectError
 
 _NODES_A_STEP = 4
-_log = structlog.get_logger(__name__)
 
 
 class Store:
@@ -186,41 +182,16 @@ class Store:
         self._project(Subject.POD, [_key(old, new) for old, new in changes], self._versions.next())
 
     def _project(self, subject: Subject, keys: Iterable[Key], version: int) -> None:
-        """Make the objects of `keys` anew in every kind about `subject`; unchanged ones keep their version."""
-        views = [(key, self._view(subject, key)) for key in keys]
-        for about, project, collection in self._projections:
-            if about is not subject:
-                continue
-            items, gone = [], []
-            for key, view in views:
-                old = collection.get(key)
-                try:
-                    item = _made(key, project(view) if view is not None else None, old, version)
-                except Exception:  # noqa: BLE001 - an odd value costs this object only: the caller is a task that the process lives by
-                    _log.exception("an object cannot be made and is left out; please report it", kind=about.value, key=key)
-                    item = None
-                if item is None and old is not None:
-                    gone.append(key)
-                elif item is not None and item is not old:
-                    items.append(item)
-            if items or gone:
-                collection.replace(items, gone, version)
+        """Bring the objects of `keys` up to date in every kind about `subject`."""
+        known = [self._known(subject, key) for key in keys]
+        for projection in self._projections:
+            if projection.subject is subject:
+                projection.publish(known, version)
 
-    def _view(self, subject: Subject, key: Key) -> NodeView | PodView | None:
+    def _known(self, subject: Subject, key: Key) -> Known:
         if subject is Subject.NODE:
-            node = self._nodes.get(key)
-            return NodeView(record=node, usage=self._node_usage.get(key[1])) if node is not None else None
-        pod = self._pods.get(key)
-        return PodView(record=pod, usage=self._pod_usage.get(key)) if pod is not None else None
-
-
-def _made(key: Key, projected: Projected | None, old: Item | None, version: int) -> Item | None:
-    """The item to publish: `old` itself where nothing changed, None for nothing."""
-    if projected is None:
-        return None
-    if old is not None and old.value == projected.value and old.labels == projected.labels:
-        return old
-    return publish(key, projected, version)
+            return key, self._nodes.get(key), self._node_usage.get(key[1])
+        return key, self._pods.get(key), self._pod_usage.get(key)
 
 
 def _key(old: NodeRecord | PodRecord | None, new: NodeRecord | PodRecord | None) -> Key:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from app.cache.rates import Usage
 from app.cache.samples import INSTANCE_SLACK, NODE, Series, is_same_instance
-from app.kube.records import ContainerRecord, NodeRecord, PodRecord
+from app.kube.records import ContainerRecord, PodRecord
 
 
 class ContainerUsage(Struct, frozen=True, gc=False):
@@ -40,20 +40,6 @@ class NodeUsage(Struct, frozen=True, gc=False):
     window: int
     source: str
     swap: int | None = None
-
-
-class PodView(Struct, frozen=True, gc=False):
-    """What a kind is given of a pod."""
-
-    record: PodRecord
-    usage: PodUsage | None
-
-
-class NodeView(Struct, frozen=True, gc=False):
-    """What a kind is given of a node."""
-
-    record: NodeRecord
-    usage: NodeUsage | None
 
 
 def pod_usage(pod: PodRecord, sources: Iterable[Series], not_before: int = 0) -> PodUsage | None:

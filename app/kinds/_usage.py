@@ -3,7 +3,7 @@
 from msgspec import UNSET, Struct, UnsetType
 
 from app.cache.usage import NodeUsage, PodUsage
-from app.kinds._base import Column, Projected
+from app.kinds._base import Column
 from app.kube.records import Labels
 from app.wire.quantity import format_bytes, format_cpu
 
@@ -46,11 +46,11 @@ USAGE_SCHEMA = {
 }
 
 
-def measured(labels: Labels, usage: NodeUsage | PodUsage, fields: Struct) -> Projected:
-    """An object of a node or pod, of the time when its usage was measured."""
-    return Projected(labels=labels, annotations=source_annotation(usage.source), created=usage.time, value=usage, fields=fields)
+def created(usage: NodeUsage | PodUsage) -> int:
+    """An object is of the time when its usage was measured."""
+    return usage.time
 
 
-def source_annotation(source: str) -> Labels:
+def annotations(usage: NodeUsage | PodUsage) -> Labels:
     """Tells where a value comes from when it is not the light endpoint: the summary's rate is the kubelet's own."""
-    return _SUMMARY if source == "kubelet_summary" else ()
+    return _SUMMARY if usage.source == "kubelet_summary" else ()

@@ -1,13 +1,15 @@
 """NodeMetrics of metrics.k8s.io: what each node uses. Shape: k8s.io/metrics pkg/apis/metrics."""
 
+import msgspec
 from msgspec import Struct
 
-from app.cache.usage import NodeUsage, NodeView
+from app.cache.usage import NodeUsage
 from app.duration import format_duration
-from app.kinds._base import Cell, Kind, Projected, Subject
-from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, measured
+from app.kinds._base import Cell, Kind, Subject
+from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, annotations, created
 from app.kinds._usage import usage as quantities
 from app.kinds._usage_message import usage_fields, window_fields
+from app.kube.records import NodeRecord
 from app.wire.quantity import format_bytes, format_cpu
 from app.wire.timestamps import format_time
 
@@ -20,19 +22,19 @@ class _Fields(Struct, frozen=True, gc=False):
     usage: Usage
 
 
-def project(view: NodeView) -> Projected | None:
-    """The object of a node; None while it has no usage."""
-    usage = view.usage
-    if usage is None:
-        return None
-    return measured(
-        view.record.labels,
-        usage,
+def project(_node: NodeRecord, usage: NodeUsage | None) -> NodeUsage | None:
+    """A node's object says its usage; there is none while the node has none."""
+    return usage
+
+
+def json(usage: NodeUsage) -> bytes:
+    """The fields behind metadata."""
+    return msgspec.json.encode(
         _Fields(
             timestamp=format_time(usage.time),
             window=format_duration(usage.window),
             usage=quantities(usage.cpu, usage.memory, usage.swap),
-        ),
+        )
     )
 
 
@@ -62,6 +64,9 @@ KIND = Kind(
         "properties": {**WINDOW_SCHEMA, "usage": USAGE_SCHEMA},
     },
     project=project,
+    created=created,
+    annotations=annotations,
+    json=json,
     cells=cells,
     protobuf=protobuf,
     version_priorities=VERSION_PRIORITIES,

@@ -1,13 +1,15 @@
 """PodMetrics of metrics.k8s.io: what each container of a pod uses. Shape: k8s.io/metrics pkg/apis/metrics."""
 
+import msgspec
 from msgspec import Struct
 
-from app.cache.usage import PodUsage, PodView
+from app.cache.usage import PodUsage
 from app.duration import format_duration
-from app.kinds._base import Cell, Kind, Projected, Subject
-from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, measured
+from app.kinds._base import Cell, Kind, Subject
+from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, annotations, created
 from app.kinds._usage import usage as quantities
 from app.kinds._usage_message import usage_fields, window_fields
+from app.kube.records import PodRecord
 from app.wire.protobuf import delimited, string
 from app.wire.quantity import format_bytes, format_cpu
 from app.wire.timestamps import format_time
@@ -26,14 +28,14 @@ class _Fields(Struct, frozen=True, gc=False):
     containers: list[_Container]
 
 
-def project(view: PodView) -> Projected | None:
-    """The object of a pod; None while the usage of some running container is not known: a pod is whole or it is not there."""
-    usage = view.usage
-    if usage is None:
-        return None
-    return measured(
-        view.record.labels,
-        usage,
+def project(_pod: PodRecord, usage: PodUsage | None) -> PodUsage | None:
+    """A pod's object says its usage; there is none while that of some running container is not known: a pod is whole or not there."""
+    return usage
+
+
+def json(usage: PodUsage) -> bytes:
+    """The fields behind metadata; containers in the order of the pod's spec."""
+    return msgspec.json.encode(
         _Fields(
             timestamp=format_time(usage.time),
             window=format_duration(usage.window),
@@ -41,7 +43,7 @@ def project(view: PodView) -> Projected | None:
                 _Container(name=container.name, usage=quantities(container.cpu, container.memory, container.swap))
                 for container in usage.containers
             ],
-        ),
+        )
     )
 
 
@@ -91,6 +93,9 @@ KIND = Kind(
         },
     },
     project=project,
+    created=created,
+    annotations=annotations,
+    json=json,
     cells=cells,
     protobuf=protobuf,
     version_priorities=VERSION_PRIORITIES,

@@ -51,7 +51,7 @@ class ProtobufRenderer:
         """Those that are still to be encoded."""
         return [item for item in items if item.entry is None]
 
-    def encode(self, items: Iterable[Item]) -> None:
+    def encode(self, items: Iterable[Item], _form: Form) -> None:
         """Encode each and keep it on the item."""
         for item in items:
             self._entry(item)
@@ -64,9 +64,9 @@ class ProtobufRenderer:
                 namespace=namespace,
                 name=name,
                 version=item.version,
-                created=item.created,
+                created=self._kind.created(item.value),
                 labels=item.labels,
-                annotations=item.annotations,
+                annotations=self._kind.annotations(item.value),
             )
             entry = item.entry = delimited(_ITEMS, delimited(_METADATA, metadata) + self._fields(item.value))
         return entry

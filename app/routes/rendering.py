@@ -11,7 +11,8 @@ from app.cache.collection import Item
 from app.errors import Problem
 from app.kinds._base import Kind
 from app.wire.accept import JSON, Negotiated
-from app.wire.table import NONE, OBJECT, encode_cells, encode_columns, head, list_metadata, parse_include_object, partial_object, row
+from app.wire.metadata import list_metadata, object_metadata
+from app.wire.table import NONE, OBJECT, encode_cells, encode_columns, head, parse_include_object, partial_object, row
 
 TABLE, PARTIAL, PARTIAL_LIST = "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 
@@ -45,6 +46,7 @@ PLAIN = Form()
 BATCH = 256
 """Items joined at once where a list is streamed: enough to be quick, few enough to be small."""
 
+_HEAD = b'{"metadata":'
 _END = b"]}\n"
 
 
@@ -81,7 +83,7 @@ class Renderer:
         if form.target == TABLE:
             return b"".join(self.many([item], Page(item.version), form).chunks)
         if form.target == PARTIAL:
-            return partial_object(_partial_head(form), item.metadata) + b"\n"
+            return partial_object(_partial_head(form), self._metadata(item)) + b"\n"
         return self._whole(item) + b"\n"
 
     def many(self, items: Sequence[Item], page: Page, form: Form) -> Body:
@@ -100,22 +102,48 @@ class Renderer:
         elif form.target == PARTIAL_LIST:
             partial = _partial_head(form)
             start = b'%b"metadata":%b,"items":[' % (head(PARTIAL_LIST, f"meta.k8s.io/{form.version}"), metadata)
-            chunks = (partial_object(partial, item.metadata) for item in items)
-            lengths = _partial_lengths(items, partial)
+            chunks = (partial_object(partial, self._metadata(item)) for item in items)
+            lengths = self._partial_lengths(items, partial)
         else:
             start = b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
-            chunks = (item.body for item in items)
-            lengths = (len(item.body) for item in items)
+            chunks = (self._body(item) for item in items)
+            lengths = (len(self._body(item)) for item in items)
         return Body(_joined(start, chunks), len(start) + sum(lengths) + max(len(items) - 1, 0) + len(_END))
 
     def unread(self, items: Sequence[Item], form: Form) -> Sequence[Item]:
         """Those of which a part of this form is still to be encoded."""
-        return [item for item in items if item.row is None] if form.target == TABLE else ()
+        if form.target == TABLE:
+            return [item for item in items if item.row is None or item.body is None]
+        return [item for item in items if item.body is None]
 
-    def encode(self, items: Iterable[Item]) -> None:
-        """Encode what a Table needs of each and keep it on the item."""
+    def encode(self, items: Iterable[Item], form: Form) -> None:
+        """Encode what this form needs of each and keep it on the item."""
         for item in items:
-            self._cells(item)
+            self._body(item)
+            if form.target == TABLE:
+                self._cells(item)
+
+    def _body(self, item: Item) -> bytes:
+        body = item.body
+        if body is None:
+            kind, value = self._kind, item.value
+            namespace, name = item.key
+            metadata = object_metadata(
+                namespace=namespace,
+                name=name,
+                version=item.version,
+                created=kind.created(value),
+                labels=item.labels,
+                annotations=kind.annotations(value),
+            )
+            fields = kind.json(value)
+            separator = b"," if len(fields) > len(b"{}") else b""
+            body = item.body = b"%b%b%b%b" % (_HEAD, metadata, separator, fields[1:])
+            item.metadata_end = len(_HEAD) + len(metadata)
+        return body
+
+    def _metadata(self, item: Item) -> bytes:
+        return self._body(item)[len(_HEAD) : item.metadata_end]
 
     def _cells(self, item: Item) -> bytes:
         cells = item.row
@@ -124,7 +152,7 @@ class Renderer:
         return cells
 
     def _whole(self, item: Item) -> bytes:
-        return self._item_head + item.body[1:]
+        return self._item_head + self._body(item)[1:]
 
     def _row(self, item: Item, form: Form, partial: bytes) -> bytes:
         cells = self._cells(item)
@@ -132,7 +160,7 @@ class Renderer:
             return row(cells, b"null")
         if form.include == OBJECT:
             return row(cells, self._whole(item))
-        return row(cells, partial_object(partial, item.metadata))
+        return row(cells, partial_object(partial, self._metadata(item)))
 
     def _row_lengths(self, items: Sequence[Item], form: Form, partial: bytes) -> Iterator[int]:
         """The lengths of the rows, without making them."""
@@ -140,15 +168,14 @@ class Renderer:
         if form.include == NONE:
             objects: Iterable[int] = repeat(len(b"null"))
         elif form.include == OBJECT:
-            objects = (len(self._item_head) + len(item.body) - 1 for item in items)
+            objects = (len(self._item_head) + len(self._body(item)) - 1 for item in items)
         else:
-            objects = _partial_lengths(items, partial)
+            objects = self._partial_lengths(items, partial)
         return (empty + len(self._cells(item)) + size for item, size in zip(items, objects, strict=False))
 
-
-def _partial_lengths(items: Sequence[Item], partial: bytes) -> Iterator[int]:
-    empty = len(partial_object(partial, b""))
-    return (empty + item.metadata_length for item in items)
+    def _partial_lengths(self, items: Sequence[Item], partial: bytes) -> Iterator[int]:
+        empty = len(partial_object(partial, b""))
+        return (empty + len(self._metadata(item)) for item in items)
 
 
 def _partial_head(form: Form) -> bytes:

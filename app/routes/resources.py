@@ -173,7 +173,7 @@ class Resources:
         item = bound.collection.get(key)
         if item is None:
             raise _absent(bound, key)
-        self._observe(item.created)
+        self._observe(bound.kind.created(item.value))
         return bound.renderers[form.media].one(item, form)
 
     async def _list(self, bound: _Bound, namespace: str | None, options: ListOptions, form: Form) -> Answer:
@@ -197,7 +197,7 @@ class Resources:
             if options.labels.empty and options.fields.empty:
                 remaining = len(items) - len(page)
             items = page
-        created = items[randrange(len(items))].created if items else 0  # noqa: S311  a sample for a histogram
+        created = kind.created(items[randrange(len(items))].value) if items else 0  # noqa: S311  a sample for a histogram
         if items:
             self._observe(created)
         renderer = bound.renderers[form.media]
@@ -205,7 +205,7 @@ class Resources:
         for start in range(0, len(unread), ENCODED_AT_ONCE):
             if start:
                 await asyncio.sleep(0)
-            renderer.encode(unread[start : start + ENCODED_AT_ONCE])
+            renderer.encode(unread[start : start + ENCODED_AT_ONCE], form)
         chunks, length = renderer.many(items, Page(version, token, remaining), form)
         if cache_key is None or length > self._rendered.maxsize // 2:
             return Answer(200, chunks, form.media, length=length)

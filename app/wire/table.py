@@ -34,16 +34,6 @@ def encode_cells(cells: Sequence[str | int | float | bool | None]) -> bytes:
     return msgspec.json.encode(cells)
 
 
-def list_metadata(version: int, token: str = "", remaining: int | None = None) -> bytes:
-    """ListMeta: resourceVersion always, continue and remainingItemCount where there is more."""
-    fields: dict[str, str | int] = {"resourceVersion": str(version)}
-    if token:
-        fields["continue"] = token
-    if remaining is not None:
-        fields["remainingItemCount"] = remaining
-    return msgspec.json.encode(fields)
-
-
 def head(kind: str, api_version: str) -> bytes:
     """The start of an object: `{"kind":...,"apiVersion":...,` to which the rest of the fields is joined."""
     return f'{{"kind":{quote(kind)},"apiVersion":{quote(api_version)},'.encode()

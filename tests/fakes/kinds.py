@@ -1,15 +1,28 @@
 """Two small kinds, one namespaced and one not, with items made by hand."""
 
-import json
 from collections.abc import Mapping
 
 from app.cache.collection import Collection, Item
-from app.kinds._base import Cell, Column, Kind, Projected, Subject
-from app.kube.records import Key
+from app.kinds._base import Cell, Column, Kind, Subject
+from app.kube.records import Key, Labels
+from app.routes.rendering import PLAIN, Renderer
+from tests.fakes.clock import EPOCH
 
 
-def _project(_subject: object) -> Projected | None:
-    return None
+def _project(_record: object, usage: int | None) -> int | None:
+    return usage
+
+
+def _created(_value: int) -> int:
+    return int(EPOCH) * 10**9
+
+
+def _annotations(_value: int) -> Labels:
+    return ()
+
+
+def _json(value: int) -> bytes:
+    return b'{"usage":{"cpu":"%dm"}}' % value
 
 
 def _cells(name: str, value: int) -> tuple[Cell, ...]:
@@ -34,6 +47,9 @@ PODS = Kind(
     columns=_COLUMNS,
     schema={"properties": {"usage": {"type": "object", "additionalProperties": True}}, "required": ["usage"], "description": "Pods."},
     project=_project,
+    created=_created,
+    annotations=_annotations,
+    json=_json,
     cells=_cells,
 )
 
@@ -49,6 +65,9 @@ NODES = Kind(
     columns=_COLUMNS,
     schema={"properties": {"window": {"type": "string", "nullable": True}}, "description": "Nodes."},
     project=_project,
+    created=_created,
+    annotations=_annotations,
+    json=_json,
     cells=_cells,
     short_names=("nm",),
     categories=("live",),
@@ -57,14 +76,12 @@ NODES = Kind(
 
 def make_item(namespace: str, name: str, *, version: int = 7, labels: Mapping[str, str] | None = None, value: int = 1) -> Item:
     """An item as a publisher makes it."""
-    pairs = tuple(sorted((labels or {}).items()))
-    metadata: dict[str, object] = {"name": name, "namespace": namespace} if namespace else {"name": name}
-    metadata["resourceVersion"] = str(version)
-    if pairs:
-        metadata["labels"] = dict(pairs)
-    encoded = json.dumps(metadata, separators=(",", ":"))
-    body = f'{{"metadata":{encoded},"usage":{{"cpu":"{value}m"}}}}'.encode()
-    return Item((namespace, name), pairs, version, body, len(b'{"metadata":') + len(encoded), value)
+    return Item((namespace, name), tuple(sorted((labels or {}).items())), version, value)
+
+
+def json_of(kind: Kind, item: Item) -> bytes:
+    """The object in JSON, as a GET has it."""
+    return Renderer(kind, kind.versions[0]).one(item, PLAIN)
 
 
 def make_collection(*items: Item, version: int = 7, known: frozenset[Key] = frozenset()) -> Collection:

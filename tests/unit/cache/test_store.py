@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from app import kinds
 from app.cache import rates
 from app.cache.cluster import Nodes, Pods
-from app.cache.collection import Collection
+from app.cache.collection import Collection, Item
 from app.cache.projection import Projection
 from app.cache.samples import Samples, Source, time_to_live
 from app.cache.store import Store
@@ -17,6 +17,7 @@ from app.cache.versions import Versions
 from app.kube.records import ContainerRecord, NodeRecord, PodRecord, Resources
 from collectors._base import Batch, Cause, CollectError, PodSamples, Sample
 from tests.fakes.clock import EPOCH, ManualClock
+from tests.fakes.kinds import json_of
 
 SECOND = 10**9
 START = int(EPOCH) * SECOND
@@ -74,19 +75,25 @@ class World:
         self.clock = ManualClock()
         self.nodes, self.pods = Nodes(), Pods()
         self.versions = Versions(self.clock, instance=5)
-        self.collections = {kind.kind: Collection(lambda _key: None) for kind in kinds.load()}
+        self.kinds = {kind.kind: kind for kind in kinds.load()}
+        self.collections = {name: Collection(lambda _key: None) for name in self.kinds}
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
             samples=Samples(self.clock.monotonic),
             sources=(Source(RESOURCE, rates.resource_step, time_to_live(15)), Source(SUMMARY, rates.summary_step, time_to_live(30))),
-            projections=[Projection(kind.subject, kind.project, self.collections[kind.kind]) for kind in kinds.load()],
+            projections=[Projection(kind.subject, kind.project, self.collections[kind.kind]) for kind in self.kinds.values()],
             versions=self.versions,
             clock=self.clock,
         )
 
     def objects(self, kind: str) -> list[dict[str, Any]]:
-        return [json.loads(item.body) for item in self.collections[kind].snapshot()]
+        return [self.told(kind, item) for item in self.collections[kind].snapshot()]
+
+    def told(self, kind: str, item: Item) -> dict[str, Any]:
+        """What a client reads of an item."""
+        told: dict[str, Any] = json.loads(json_of(self.kinds[kind], item))
+        return told
 
     @property
     def cpu(self) -> list[str]:
@@ -114,6 +121,8 @@ def test_an_object_has_the_form_of_the_metrics_api(world: World) -> None:
     world.store.publish("n1", RESOURCE, batch(15.5))
 
     expected = {
+        "kind": "PodMetrics",
+        "apiVersion": "metrics.k8s.io/v1",
         "metadata": {
             "name": "p",
             "namespace": "ns",

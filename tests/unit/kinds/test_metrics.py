@@ -3,7 +3,7 @@
 import msgspec
 
 from app import kinds
-from app.cache.usage import ContainerUsage, NodeUsage, NodeView, PodUsage, PodView
+from app.cache.usage import ContainerUsage, NodeUsage, PodUsage
 from app.kinds import node_metrics, pod_metrics
 from app.kube.records import NodeRecord, PodRecord, Resources
 
@@ -26,32 +26,26 @@ def test_every_module_is_a_kind() -> None:
 
 
 def test_node_metrics() -> None:
-    """Quantities are canonical, the window is a Go duration, labels are the node's."""
-    projected = node_metrics.project(NodeView(NODE, NODE_USAGE))
-
-    assert projected is not None
+    """Quantities are canonical, the window is a Go duration."""
+    assert node_metrics.project(NODE, NODE_USAGE) is NODE_USAGE
     expected = {"timestamp": "2025-11-30T10:53:20Z", "window": "17.913s", "usage": {"cpu": "11187091n", "memory": "12240Ki"}}
-    assert msgspec.to_builtins(projected.fields) == expected
-    assert (projected.labels, projected.annotations, projected.created) == (NODE.labels, (), T)
+    assert msgspec.json.decode(node_metrics.json(NODE_USAGE)) == expected
+    assert (node_metrics.KIND.annotations(NODE_USAGE), node_metrics.KIND.created(NODE_USAGE)) == ((), T)
 
 
 def test_pod_metrics() -> None:
     """Containers keep the order of the pod's spec; a value that is not from the light endpoint says so."""
-    projected = pod_metrics.project(PodView(POD, POD_USAGE))
-
-    assert projected is not None
+    assert pod_metrics.project(POD, POD_USAGE) is POD_USAGE
     containers = [{"name": "b", "usage": {"cpu": "1500u", "memory": "1Ki"}}, {"name": "a", "usage": {"cpu": "500u", "memory": "1025"}}]
-    assert msgspec.to_builtins(projected.fields) == {"timestamp": "2025-11-30T10:53:20Z", "window": "20s", "containers": containers}
-    assert projected.annotations == (("kubeglance.io/source", "summary"),)
+    told = msgspec.json.decode(pod_metrics.json(POD_USAGE))
+    assert told == {"timestamp": "2025-11-30T10:53:20Z", "window": "20s", "containers": containers}
+    assert pod_metrics.KIND.annotations(POD_USAGE) == (("kubeglance.io/source", "summary"),)
 
 
 def test_swap_stands_where_it_is_known() -> None:
     """kubectl top --show-swap reads it; a kubelet that tells none is not one without swap."""
     with_swap = PodUsage(containers=(ContainerUsage("a", 1, 1, 4096), ContainerUsage("b", 1, 1)), time=T, window=20 * SECOND, source="x")
-    projected = pod_metrics.project(PodView(POD, with_swap))
-
-    assert projected is not None
-    usages = [container["usage"] for container in msgspec.to_builtins(projected.fields)["containers"]]
+    usages = [container["usage"] for container in msgspec.json.decode(pod_metrics.json(with_swap))["containers"]]
     assert usages == [{"cpu": "1n", "memory": "1", "swap": "4Ki"}, {"cpu": "1n", "memory": "1"}]
     assert b"swap\x12\x05\n\x034Ki" in pod_metrics.protobuf(with_swap)
     assert pod_metrics.protobuf(with_swap).count(b"swap") == 1
@@ -59,8 +53,8 @@ def test_swap_stands_where_it_is_known() -> None:
 
 def test_no_usage_no_object() -> None:
     """What is not known is absent, never empty."""
-    assert node_metrics.project(NodeView(NODE, None)) is None
-    assert pod_metrics.project(PodView(POD, None)) is None
+    assert node_metrics.project(NODE, None) is None
+    assert pod_metrics.project(POD, None) is None
 
 
 def test_cells_fit_the_columns() -> None:

@@ -85,7 +85,7 @@ class Timelines(RuleBasedStateMachine):
 
     def _healthy(self) -> list[Any]:
         pods, nodes = self.world.collections["PodMetrics"], self.world.collections["NodeMetrics"]
-        return [item and (item.body, item.version) for item in (pods.get(WELL.key), nodes.get(("", HEALTHY)))]
+        return [item and (item.value, item.labels, item.version) for item in (pods.get(WELL.key), nodes.get(("", HEALTHY)))]
 
     def _light(self, told: Sequence[Series]) -> str:
         """A body of /metrics/resource. Half a core since long ago is "steady"; others stand "still", or went "back"."""
@@ -209,8 +209,8 @@ class Timelines(RuleBasedStateMachine):
         pods, nodes = self.world.collections["PodMetrics"].get(WELL.key), self.world.collections["NodeMetrics"].get(("", HEALTHY))
         assert pods is not None
         assert nodes is not None
-        assert {"name": "c", "usage": {"cpu": "500m", "memory": "4Ki"}} == json.loads(pods.body)["containers"][0]
-        assert {"cpu": "500m", "memory": "4Ki"} == json.loads(nodes.body)["usage"]
+        assert {"name": "c", "usage": {"cpu": "500m", "memory": "4Ki"}} == self.world.told("PodMetrics", pods)["containers"][0]
+        assert {"cpu": "500m", "memory": "4Ki"} == self.world.told("NodeMetrics", nodes)["usage"]
 
     @invariant()
     def what_is_served_is_whole_and_sane(self) -> None:
@@ -219,13 +219,13 @@ class Timelines(RuleBasedStateMachine):
             record = self.world.pods.get(item.key)
             assert record is not None
             assert (record.phase, self.world.nodes.get(("", record.node)) is not None) == ("Running", True)
-            containers = json.loads(item.body)["containers"]
+            containers = self.world.told("PodMetrics", item)["containers"]
             assert [each.name for each in record.containers if each.running] == [each["name"] for each in containers] != []
             for each in containers:
                 _sane(each["usage"])
         for item in self.world.collections["NodeMetrics"].snapshot():
             assert self.world.nodes.get(item.key) is not None
-            _sane(json.loads(item.body)["usage"])
+            _sane(self.world.told("NodeMetrics", item)["usage"])
 
     @invariant()
     def windows_and_times_are_sane(self) -> None:
@@ -235,9 +235,9 @@ class Timelines(RuleBasedStateMachine):
         for item in self.world.collections["PodMetrics"].snapshot():
             record = self.world.pods.get(item.key)
             assert item.value.window >= SECOND
-            assert item.created > 0
+            assert item.value.time > 0
             if record is not None:
-                served[record.uid] = json.loads(item.body)["timestamp"]
+                served[record.uid] = self.world.told("PodMetrics", item)["timestamp"]
         for uid, time in served.items():
             highest, since = self.highest.get(uid, ("", now))
             if time < highest:
@@ -250,7 +250,7 @@ class Timelines(RuleBasedStateMachine):
     def versions_rise(self) -> None:
         """Every change has a version above all before; without a change there is none."""
         for kind, collection in self.world.collections.items():
-            items = [(item.key, item.version, item.body) for item in collection.snapshot()]
+            items = [(item.key, item.version, item.labels, item.value) for item in collection.snapshot()]
             before = self.versions.get(kind, 0)
             assert collection.version >= max([before, *(item.version for item in collection.snapshot())])
             assert collection.version > before or items == self.contents[kind]

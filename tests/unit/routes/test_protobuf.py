@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cache.collection import Item
-from app.cache.projection import publish
-from app.cache.usage import ContainerUsage, NodeUsage, NodeView, PodUsage, PodView
+from app.cache.usage import ContainerUsage, NodeUsage, PodUsage
 from app.errors import Problem
 from app.kinds import node_metrics, pod_metrics
-from app.kube.records import Labels, NodeRecord, PodRecord, Resources
+from app.kube.records import Labels
 from app.routes.protobuf_rendering import ProtobufRenderer
 from app.routes.rendering import PLAIN, Page, Renderer
 from app.routes.resources import Served
@@ -31,19 +30,13 @@ BETA = "/apis/metrics.k8s.io/v1beta1"
 
 def pod(namespace: str, name: str, *containers: ContainerUsage, labels: Labels = (("app", "web"),), at: int = T, version: int = 7) -> Item:
     """A published PodMetrics."""
-    record = PodRecord(namespace, name, "u", "u", "n", labels, "Running", True, at, ("", ""), False, ())
     usage = PodUsage(containers or (ContainerUsage("main", 1_500_000, 1024),), at, 20 * SECOND, "kubelet_summary")
-    projected = pod_metrics.project(PodView(record, usage))
-    assert projected is not None
-    return publish((namespace, name), projected, version)
+    return Item((namespace, name), labels, version, usage)
 
 
 def node(name: str, *, cpu: int = 11_187_091, memory: int = 12_533_760, window: int = 17_913_000_000, labels: Labels = ()) -> Item:
     """A published NodeMetrics."""
-    record = NodeRecord(name, "u", labels, T, True, (), 0, "", Resources(), Resources())
-    projected = node_metrics.project(NodeView(record, NodeUsage(cpu, memory, T, window, "kubelet_resource")))
-    assert projected is not None
-    return publish(("", name), projected, 7)
+    return Item(("", name), labels, 7, NodeUsage(cpu, memory, T, window, "kubelet_resource"))
 
 
 def server(*more: Item) -> Server:
@@ -187,7 +180,7 @@ async def test_an_item_is_encoded_once() -> None:
     assert entry is item.entry
 
 
-@pytest.mark.parametrize("accept", [PROTOBUF, f"{JSON};as=Table;g=meta.k8s.io;v=v1"], ids=["protobuf", "table"])
+@pytest.mark.parametrize("accept", [JSON, PROTOBUF, f"{JSON};as=Table;g=meta.k8s.io;v=v1"], ids=["json", "protobuf", "table"])
 async def test_others_get_their_turn_while_a_large_list_is_encoded(accept: str) -> None:
     """The first reader of many items holds nobody up; the second finds them encoded."""
     running = server(*(pod("ns", f"pod-{number:05}") for number in range(997)))

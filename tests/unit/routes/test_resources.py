@@ -27,12 +27,12 @@ def _names(response: httpx.Response) -> list[str]:
 
 @pytest.mark.parametrize("direct", [True, False])
 async def test_get(direct: bool) -> None:
-    """A get puts kind and apiVersion of the asked version before the stored body, and ends the line."""
+    """A get puts kind and apiVersion of the asked version before the encoded body, and ends the line."""
     response = await Server().request("GET", f"{BETA}/namespaces/a/pods/one", direct=direct)
 
     expected = (
         '{"kind":"PodMetrics","apiVersion":"metrics.k8s.io/v1beta1","metadata":{"name":"one","namespace":"a",'
-        '"resourceVersion":"7","labels":{"app":"web"}},"usage":{"cpu":"1m"}}\n'
+        '"resourceVersion":"7","creationTimestamp":"2025-11-30T10:53:20Z","labels":{"app":"web"}},"usage":{"cpu":"1m"}}\n'
     )
     assert (200, expected) == (response.status_code, response.text)
     assert "application/json" == response.headers["content-type"]
@@ -356,7 +356,7 @@ async def test_filtering_lets_others_run() -> None:
         group.create_task(other())
 
     listed = json.loads(b"".join(message["body"] for message in messages[1:] if isinstance(message["body"], bytes)))
-    assert [0, 1, -1, 2] == turns
+    assert [0, 1, 2, -1] == turns
     assert (len(items), "7") == (len(listed["items"]), listed["metadata"]["resourceVersion"])
 
 
@@ -407,9 +407,10 @@ async def test_partial_object_metadata() -> None:
     many = (await server.get(f"{V1}/nodes", accept=PARTIAL_LIST)).json()
 
     head = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
-    assert {**head, "metadata": {"name": "n1", "resourceVersion": "7"}} == one.json()
+    rest = {"resourceVersion": "7", "creationTimestamp": "2025-11-30T10:53:20Z"}
+    assert {**head, "metadata": {"name": "n1", **rest}} == one.json()
     assert ("PartialObjectMetadataList", "7") == (many["kind"], many["metadata"]["resourceVersion"])
-    assert {**head, "metadata": {"name": "n2", "resourceVersion": "7"}} == many["items"][1]
+    assert {**head, "metadata": {"name": "n2", **rest}} == many["items"][1]
     assert 406 == (await server.get(f"{V1}/nodes", accept=PARTIAL)).status_code
     assert 406 == (await server.get(f"{V1}/nodes/n1", accept=PARTIAL_LIST)).status_code
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import Problem
-from app.wire.table import encode_columns, list_metadata, parse_include_object
+from app.wire.table import encode_columns, parse_include_object
 
 
 @pytest.mark.parametrize(("query", "include"), [({}, "Metadata"), ({"includeObject": ""}, "Metadata"), ({"includeObject": "None"}, "None")])
@@ -31,12 +31,6 @@ def test_columns_are_complete() -> None:
     column = {"priority": 1, "name": "Name", "type": "string", "format": "", "description": ""}
 
     assert [["name", "type", "format", "description", "priority"]] == [list(item) for item in json.loads(encode_columns([column]))]
-
-
-def test_list_metadata() -> None:
-    """A list always has a version; what tells of more is there only if there is more."""
-    assert b'{"resourceVersion":"5"}' == list_metadata(5)
-    assert b'{"resourceVersion":"5","continue":"t","remainingItemCount":0}' == list_metadata(5, "t", 0)
 
 
 @given(st.text(max_size=20))
