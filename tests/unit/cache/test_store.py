@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from app import kinds
 from app.cache import rates
@@ -388,18 +387,6 @@ def test_a_leftover_does_not_displace_the_living(world: World) -> None:
     world.store.publish("n1", RESOURCE, batch(30, started=-5000))
 
     assert world.cpu == ["250m"]
-
-
-def test_an_object_that_cannot_be_made_costs_itself(world: World) -> None:
-    """A value beyond the calendar takes neither the other objects of its node nor the process along."""
-    world.pods.apply([pod("q")], [])
-    odd = PodSamples("", (Sample("c", 1, 10**30, 1, 10**30, None, 10**8),))
-    good = batch(0, rate=0.3, pods=("q",))
-    with capture_logs() as logs:
-        world.store.publish("n1", SUMMARY, Batch(node=None, pods={("ns", "p"): odd, **good.pods}))
-
-    assert world.cpu == ["300m"]
-    assert [log["key"] for log in logs] == [("ns", "p")]
 
 
 def test_many_nodes_that_end_at_once_are_published_a_few_at_a_time(world: World) -> None:
