@@ -24,7 +24,7 @@ class Usage(Struct, frozen=True, gc=False):
 
 def usage(cpu: int, memory: int, swap: int | None) -> Usage:
     """From nanocores and bytes."""
-    return Usage(cpu=format_cpu(cpu), memory=format_bytes(memory), swap=UNSET if swap is None else format_bytes(swap))
+    return Usage(format_cpu(cpu), format_bytes(memory), UNSET if swap is None else format_bytes(swap))
 
 
 USAGE_COLUMNS = (

@@ -14,6 +14,7 @@ from app.wire.quantity import format_bytes, format_cpu
 from app.wire.timestamps import format_time
 
 _USAGE = usage_fields(4)
+_encode = msgspec.json.Encoder().encode
 
 
 class _Fields(Struct, frozen=True, gc=False):
@@ -29,13 +30,8 @@ def project(_node: NodeRecord, usage: NodeUsage | None) -> NodeUsage | None:
 
 def json(usage: NodeUsage) -> bytes:
     """The fields behind metadata."""
-    return msgspec.json.encode(
-        _Fields(
-            timestamp=format_time(usage.time),
-            window=format_duration(usage.window),
-            usage=quantities(usage.cpu, usage.memory, usage.swap),
-        )
-    )
+    fields = _Fields(format_time(usage.time), format_duration(usage.window), quantities(usage.cpu, usage.memory, usage.swap))
+    return _encode(fields)
 
 
 def cells(name: str, usage: NodeUsage) -> tuple[Cell, ...]:

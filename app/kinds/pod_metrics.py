@@ -1,5 +1,7 @@
 """PodMetrics of metrics.k8s.io: what each container of a pod uses. Shape: k8s.io/metrics pkg/apis/metrics."""
 
+from functools import lru_cache
+
 import msgspec
 from msgspec import Struct
 
@@ -15,6 +17,7 @@ from app.wire.quantity import format_bytes, format_cpu
 from app.wire.timestamps import format_time
 
 _CONTAINER_USAGE = usage_fields(2)
+_encode = msgspec.json.Encoder().encode
 
 
 class _Container(Struct, frozen=True, gc=False):
@@ -35,16 +38,8 @@ def project(_pod: PodRecord, usage: PodUsage | None) -> PodUsage | None:
 
 def json(usage: PodUsage) -> bytes:
     """The fields behind metadata; containers in the order of the pod's spec."""
-    return msgspec.json.encode(
-        _Fields(
-            timestamp=format_time(usage.time),
-            window=format_duration(usage.window),
-            containers=[
-                _Container(name=container.name, usage=quantities(container.cpu, container.memory, container.swap))
-                for container in usage.containers
-            ],
-        )
-    )
+    containers = [_Container(each.name, quantities(each.cpu, each.memory, each.swap)) for each in usage.containers]
+    return _encode(_Fields(format_time(usage.time), format_duration(usage.window), containers))
 
 
 def cells(name: str, usage: PodUsage) -> tuple[Cell, ...]:
@@ -56,11 +51,13 @@ def cells(name: str, usage: PodUsage) -> tuple[Cell, ...]:
 
 def protobuf(usage: PodUsage) -> bytes:
     """Fields 2 to 4 of PodMetrics."""
-    containers = [
-        delimited(4, string(1, container.name) + _CONTAINER_USAGE(container.cpu, container.memory, container.swap))
-        for container in usage.containers
-    ]
+    containers = [delimited(4, _name(each.name) + _CONTAINER_USAGE(each.cpu, each.memory, each.swap)) for each in usage.containers]
     return b"".join((window_fields(usage.time, usage.window), *containers))
+
+
+@lru_cache(maxsize=1024)  # few names are in use
+def _name(name: str) -> bytes:
+    return string(1, name)
 
 
 KIND = Kind(

@@ -5,6 +5,7 @@ Fields come in the order of their numbers. Like upstream, a field that is no poi
 object has the same bytes.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 MAGIC = b"k8s\0"
@@ -45,12 +46,10 @@ def delimited(number: int, payload: bytes) -> bytes:
     return (_SHORT[number][length] if length < 128 else prefix(number, length)) + payload
 
 
+@lru_cache(maxsize=1024)  # the objects of a list are of much the same length
 def prefix(number: int, length: int) -> bytes:
     """What stands before the `length` bytes of field `number` (1 to 15)."""
-    tag = number << 3 | _LENGTH_DELIMITED
-    if 128 <= length < 1 << 14:  # most objects in a list: two bytes, without a loop
-        return bytes((tag, length & 0x7F | 0x80, length >> 7))
-    return bytes((tag,)) + varint(length)
+    return bytes((number << 3 | _LENGTH_DELIMITED,)) + varint(length)
 
 
 def string(number: int, text: str) -> bytes:

@@ -1,8 +1,14 @@
 """ObjectMeta and ListMeta in JSON."""
 
 import json
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.wire.metadata import list_metadata, object_metadata
+from app.wire.timestamps import format_time
 
 T = 1_764_500_000 * 10**9
 
@@ -17,6 +23,31 @@ def test_object_metadata() -> None:
         b'"labels":{"a":"1","b":"2"},"annotations":{"c":"3"}}'
     ) == whole
     assert {"name": "n", "resourceVersion": "5", "creationTimestamp": "2025-11-30T10:53:20Z"} == json.loads(bare)
+
+
+TEXTS = st.text(st.characters(codec="utf-8"))
+PAIRS = st.dictionaries(TEXTS, TEXTS, max_size=3).map(lambda pairs: tuple(sorted(pairs.items())))
+
+
+INT63 = st.integers(0, 2**63 - 1)
+OBJECTS = {"namespace": TEXTS, "name": TEXTS, "version": INT63, "created": INT63, "labels": PAIRS, "annotations": PAIRS}
+
+
+@given(st.fixed_dictionaries(OBJECTS))
+def test_object_metadata_is_what_an_encoder_makes(told: dict[str, Any]) -> None:
+    """It is put together by hand: whatever stands in it, the bytes are those of the whole thing encoded."""
+    fields = {
+        "name": told["name"],
+        "namespace": told["namespace"],
+        "resourceVersion": str(told["version"]),
+        "creationTimestamp": format_time(told["created"]),
+        "labels": dict(told["labels"]),
+        "annotations": dict(told["annotations"]),
+    }
+    always = ("name", "resourceVersion", "creationTimestamp")
+    expected = {field: value for field, value in fields.items() if value or field in always}
+
+    assert msgspec.json.encode(expected) == object_metadata(**told)
 
 
 def test_list_metadata() -> None:
