@@ -1,6 +1,11 @@
-"""The published objects of one kind, as readers see them. Writers replace items and step the version in one synchronous call."""
+"""The published objects of one kind, as readers see them. Writers replace items and step the version in one synchronous call.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+Each object has a place, which stays while the object changes. Order and labels belong to the place: a publish, which mostly brings new
+values of old objects, leaves both as they are.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -27,6 +32,55 @@ class Item(Struct, gc=False, weakref=False):
     entry: bytes | None = None
 
 
+class Place(Struct, gc=False, weakref=False):
+    """Where an object stands: `item` is the object as it is now."""
+
+    item: Item
+
+
+def _name(place: Place) -> str:
+    return place.item.key[1]
+
+
+class _Namespace:
+    """The places of one namespace: all, and by labels, each in order. Most objects share their labels with others."""
+
+    def __init__(self) -> None:
+        self.places: list[Place] = []
+        self.by_labels: dict[Labels, list[Place]] = {}
+
+    def add(self, place: Place) -> None:
+        insort(self.places, place, key=_name)
+        self._label(place)
+
+    def remove(self, place: Place) -> None:
+        _take_out(self.places, place)
+        self._unlabel(place)
+
+    def put(self, place: Place, item: Item) -> None:
+        """Make `item` the object of `place`."""
+        if place.item.labels == item.labels:
+            place.item = item
+            return
+        self._unlabel(place)
+        place.item = item
+        self._label(place)
+
+    def _label(self, place: Place) -> None:
+        insort(self.by_labels.setdefault(place.item.labels, []), place, key=_name)
+
+    def _unlabel(self, place: Place) -> None:
+        labels = place.item.labels
+        alike = self.by_labels[labels]
+        _take_out(alike, place)
+        if not alike:
+            del self.by_labels[labels]
+
+
+def _take_out(places: list[Place], place: Place) -> None:
+    del places[bisect_left(places, _name(place), key=_name)]
+
+
 class Collection:
     """Items of one kind, sorted by namespace and name. Readers take references and the version at once and never write."""
 
@@ -35,35 +89,74 @@ class Collection:
 
         `version` is that of the empty collection: a list always has one, or informers could not go on from it.
         """
-        self._items: SortedDict = SortedDict()
+        self._places: dict[Key, Place] = {}
+        self._namespaces: SortedDict[str, _Namespace] = SortedDict()
         self._whole: Sequence[Item] | None = None
         self.why = why
         self.version = version
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._places)
 
     def get(self, key: Key) -> Item | None:
-        item: Item | None = self._items.get(key)
-        return item
+        place = self._places.get(key)
+        return place.item if place is not None else None
 
     def snapshot(self, namespace: str | None = None) -> Sequence[Item]:
         """All items, or those of one namespace, in order. The sequence does not change afterwards."""
-        if namespace is not None:
-            return list(map(self._items.__getitem__, self._range(namespace)))
-        if self._whole is None:  # made once a version: it costs milliseconds for thousands of items
-            self._whole = tuple(map(self._items.__getitem__, self._items))
-        return self._whole
+        if namespace is None and self._whole is not None:  # made once a version: of 150,000 items it costs some milliseconds
+            return self._whole
+        items = [place.item for each in self._in(namespace) for place in each.places]
+        if namespace is None:
+            self._whole = items
+        return items
 
-    def _range(self, namespace: str) -> Iterator[Key]:
-        keys: Iterator[Key] = self._items.irange((namespace, ""), (namespace + "\0", ""), inclusive=(True, False))
-        return keys
+    def labelled(self, matches: Callable[[Labels], bool], namespace: str | None = None, *, most: int) -> Sequence[Item] | None:
+        """The items of which `matches` takes the labels, in order: the same as those of `snapshot`.
+
+        Each set of labels is asked about once. None where there are more than `most` of them, or of items: such a list is one for
+        several steps.
+        """
+        namespaces = self._in(namespace)
+        if sum(len(each.by_labels) for each in namespaces) > most:
+            return None
+        items: list[Item] = []
+        for each in namespaces:
+            taken = [places for labels, places in each.by_labels.items() if matches(labels)]
+            if len(items) + sum(map(len, taken)) > most:
+                return None
+            alike = [place for places in taken for place in places]
+            if len(taken) > 1:
+                alike.sort(key=_name)
+            items += [place.item for place in alike]
+        return items
+
+    def _in(self, namespace: str | None) -> Sequence[_Namespace]:
+        if namespace is None:
+            every: Sequence[_Namespace] = self._namespaces.values()
+            return every
+        return (self._namespaces[namespace],) if namespace in self._namespaces else ()
 
     def replace(self, items: Iterable[Item], gone: Iterable[Key], version: int) -> None:
         """Put `items` in, take the keys `gone` out, and make `version` the collection's. For the publisher only."""
         for item in items:
-            self._items[item.key] = item
+            place = self._places.get(item.key)
+            if place is None:
+                place = self._places[item.key] = Place(item)
+                self._namespaces.setdefault(item.key[0], _Namespace()).add(place)
+            elif place.item.labels is item.labels:
+                place.item = item
+            else:
+                self._namespaces[item.key[0]].put(place, item)
         for key in gone:
-            self._items.pop(key, None)
+            place = self._places.pop(key, None)
+            if place is not None:
+                self._leave(key[0], place)
         self._whole = None
         self.version = version
+
+    def _leave(self, namespace: str, place: Place) -> None:
+        of_namespace = self._namespaces[namespace]
+        of_namespace.remove(place)
+        if not of_namespace.places:
+            del self._namespaces[namespace]

@@ -1,0 +1,140 @@
+"""Collections: what readers find after any changes, in order, and by labels."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from app.cache.collection import Collection, Item
+from app.kube.records import Key, Labels
+from app.wire.label_selectors import parse_label_selector
+
+WEB, DB, NONE = (("app", "web"), ("tier", "1")), (("app", "db"),), ()
+
+
+def collection(*items: tuple[Key, Labels]) -> Collection:
+    made = Collection(lambda _key: None)
+    made.replace([Item(key, labels, 1, None) for key, labels in items], (), 1)
+    return made
+
+
+def names(items: Sequence[Item] | None) -> list[str] | None:
+    return None if items is None else [f"{namespace}/{name}" for namespace, name in (item.key for item in items)]
+
+
+EXAMPLE = ((("b", "1"), WEB), (("a", "2"), WEB), (("a", "10"), DB), (("a", "1"), WEB), (("", "n"), NONE))
+
+
+def test_order_is_by_namespace_and_name() -> None:
+    """Whatever the order of arrival."""
+    assert ["/n", "a/1", "a/10", "a/2", "b/1"] == names(collection(*EXAMPLE).snapshot())
+    assert ["a/1", "a/10", "a/2"] == names(collection(*EXAMPLE).snapshot("a"))
+    assert [] == names(collection(*EXAMPLE).snapshot("c"))
+
+
+def test_a_snapshot_does_not_change() -> None:
+    """It is of the moment when it was taken; the next one is of the next."""
+    live = collection(*EXAMPLE)
+    before = [live.snapshot(), live.snapshot("a")]
+    live.replace([Item(("a", "0"), WEB, 2, None), Item(("a", "2"), WEB, 2, None)], [("a", "10")], 2)
+
+    assert [1] * 8 == [item.version for snapshot in before for item in snapshot]
+    assert [["/n", "a/1", "a/10", "a/2", "b/1"], ["a/1", "a/10", "a/2"]] == [names(snapshot) for snapshot in before]
+    assert [("a/0", 2), ("a/1", 1), ("a/2", 2)] == [("/".join(item.key), item.version) for item in live.snapshot("a")]
+
+
+@pytest.mark.parametrize(
+    ("selector", "namespace", "expected"),
+    [
+        ("app=web", None, ["a/1", "a/2", "b/1"]),
+        ("app=web", "a", ["a/1", "a/2"]),
+        ("app in (web,db)", "a", ["a/1", "a/10", "a/2"]),
+        ("!app", None, ["/n"]),
+        ("app=web", "c", []),
+    ],
+)
+def test_labels(selector: str, namespace: str | None, expected: list[str]) -> None:
+    """What a selector takes comes in the order of all: objects of several label sets too."""
+    assert expected == names(collection(*EXAMPLE).labelled(parse_label_selector(selector).matches, namespace, most=5))
+
+
+def test_each_set_of_labels_is_asked_about_once() -> None:
+    """That is what makes it quick: a Deployment's pods are one question."""
+    asked: list[Labels] = []
+
+    def matches(labels: Labels) -> bool:
+        asked.append(labels)
+        return True
+
+    many = collection(*((("a", str(number)), WEB) for number in range(100)), (("b", "1"), WEB))
+    assert 101 == len(many.labelled(matches, most=101) or ())
+    assert [WEB, WEB] == asked
+
+
+@pytest.mark.parametrize(("selector", "most"), [("nothing", 3), ("app", 4)], ids=["label sets", "objects"])
+def test_what_is_too_much_for_one_step_is_left_to_the_caller(selector: str, most: int) -> None:
+    """A bound on what is asked, and on what is found: a few more do it."""
+    live = collection(*EXAMPLE, (("c", "1"), DB))
+
+    assert live.labelled(parse_label_selector(selector).matches, most=most) is None
+    assert live.labelled(parse_label_selector(selector).matches, most=6) is not None
+
+
+KEYS = st.tuples(st.sampled_from(["", "a", "a-b", "b"]), st.text("ab1-", min_size=1, max_size=2))
+LABELS = st.dictionaries(st.sampled_from("xyz"), st.sampled_from(["1", "2"]), max_size=3).map(lambda pairs: tuple(sorted(pairs.items())))
+REQUIREMENTS = st.sampled_from(["x", "!x", "x=1", "x!=1", "y in (1,2)", "y notin (2)", "z>1", "z<2"])
+SELECTORS = st.lists(REQUIREMENTS, min_size=1, max_size=3).map(",".join)
+
+
+class Changing(RuleBasedStateMachine):
+    """A collection that objects come into, change their labels or values in, and go from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live = Collection(lambda _key: None)
+        self.expected: dict[Key, Item] = {}
+        self.version = 0
+
+    @rule(objects=st.dictionaries(KEYS, LABELS, max_size=5), gone=st.lists(KEYS, max_size=3))
+    def publish(self, objects: dict[Key, Labels], gone: list[Key]) -> None:
+        """Labels come as new tuples, equal to old ones or not."""
+        self.version += 1
+        items = [Item(key, labels, self.version, None) for key, labels in objects.items()]
+        self.live.replace(items, gone, self.version)
+        self.expected.update({item.key: item for item in items})
+        for key in gone:
+            self.expected.pop(key, None)
+
+    @rule(selector=SELECTORS, namespace=st.sampled_from([None, "", "a", "b", "c"]))
+    def select(self, selector: str, namespace: str | None) -> None:
+        """By labels it is what holding each object against the selector gives."""
+        matches = parse_label_selector(selector).matches
+        scanned = [item for item in self.live.snapshot(namespace) if matches(item.labels)]
+
+        assert scanned == self.live.labelled(matches, namespace, most=10_000)
+
+    @invariant()
+    def all_are_there_in_order(self) -> None:
+        """A snapshot is what was published, sorted, and so is that of each namespace."""
+        in_order = [item for _, item in sorted(self.expected.items())]
+        found = list(self.live.snapshot())
+
+        assert in_order == found
+        assert in_order == [item for namespace in ("", "a", "a-b", "b") for item in self.live.snapshot(namespace)]
+        assert len(in_order) == len(self.live)
+        assert all(self.live.get(key) is item for key, item in self.expected.items())
+
+
+TestChanging = Changing.TestCase
+TestChanging.settings = settings(max_examples=60, stateful_step_count=20)
+
+
+@given(KEYS)
+def test_what_is_not_there_is_nothing(key: Key) -> None:
+    """No object, and nothing goes when it is taken out."""
+    empty = Collection(lambda _key: None)
+    empty.replace((), [key], 1)
+
+    assert (None, [], 0) == (empty.get(key), list(empty.snapshot(key[0])), len(empty))
