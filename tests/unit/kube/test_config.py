@@ -237,13 +237,38 @@ def test_without_any_configuration_the_ways_are_named(monkeypatch: pytest.Monkey
         load(environ={})
 
 
-def test_in_a_pod_without_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("environ", "server"),
+    [
+        pytest.param({"KUBERNETES_SERVICE_PORT": "6443"}, "https://10.0.0.1:6443", id="IPv4"),
+        pytest.param({"KUBERNETES_SERVICE_HOST": "fd00::1"}, "https://[fd00::1]:443", id="IPv6, no port"),
+    ],
+)
+async def test_in_a_pod(tmp_path: Path, environ: dict[str, str], server: str) -> None:
+    """The kubelet puts address, token and CA of the cluster into every pod, and renews the token."""
+    trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.crt"))
+    (tmp_path / "token").write_text("one\n")
+    clock = ManualClock()
+    found = load(environ={"KUBERNETES_SERVICE_HOST": "10.0.0.1", **environ}, clock=clock, service_account=tmp_path)
+    first = await found.credentials.header()
+    (tmp_path / "token").write_text("two\n")
+    clock.advance(60)
+
+    assert (server, tmp_path / "ca.crt") == (found.server, found.ca_file)
+    assert ("Bearer one", "Bearer two") == (first, await found.credentials.header())
+    assert found.ssl_context is not None
+    assert found.ssl_context.verify_mode == ssl.CERT_REQUIRED
+
+
+@pytest.mark.parametrize("missing", ["token", "ca.crt"])
+def test_in_a_pod_without_a_service_account(tmp_path: Path, missing: str) -> None:
     """A pod with automountServiceAccountToken false gets told so."""
-    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.crt"))
+    (tmp_path / "token").write_text("t")
+    (tmp_path / missing).unlink()
 
     with pytest.raises(KubeError, match="automountServiceAccountToken"):
-        load(environ={"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
+        load(environ={"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, service_account=tmp_path)
 
 
 @pytest.mark.parametrize("what", ["ca", "certificate"])
