@@ -7,7 +7,7 @@ from app.simulation.model import SimulatedNode, SimulatedPod
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
-_FAMILIES = (
+FAMILIES = (
     ("container_cpu_usage_seconds_total", "counter", "[STABLE] Cumulative cpu time consumed by the container in core-seconds"),
     ("container_memory_working_set_bytes", "gauge", "[STABLE] Current working set of the container in bytes"),
     ("container_start_time_seconds", "gauge", "[STABLE] Start time of the container since unix epoch in seconds"),
@@ -33,7 +33,7 @@ _FAMILIES = (
 
 def resource_metrics(node: SimulatedNode, t: int) -> str:
     """The body at Unix ns `t`. A cgroup that was not looked at yet has only its start time, as on a real kubelet."""
-    lines: dict[str, list[str]] = {name: [] for name, _, _ in _FAMILIES}
+    lines: dict[str, list[str]] = {name: [] for name, _, _ in FAMILIES}
     for pod in node.pods.values():
         _pod_lines(pod, t, lines)
     looked = node.housekeeping.latest(t)
@@ -44,7 +44,7 @@ def resource_metrics(node: SimulatedNode, t: int) -> str:
         lines["node_swap_usage_bytes"].append(f" 0 {stamp}")
     lines["resource_scrape_error"].append(" 0")
     parts: list[str] = []
-    for name, kind, description in _FAMILIES:
+    for name, kind, description in FAMILIES:
         if rows := lines[name]:
             rows.sort()  # as client_golang sorts by label values: the closing quote comes before all that a name may contain
             parts.append(f"# HELP {name} {description}\n# TYPE {name} {kind}\n")
