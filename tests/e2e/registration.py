@@ -86,7 +86,13 @@ class Registration:
 
     def __init__(self, plane: ControlPlane, *, port: int = SERVICE_PORT, versions: Sequence[str] = VERSIONS) -> None:
         self._plane = plane
+        self._versions = versions
         self.names = [f"{version}.metrics.k8s.io" for version in versions]
+        self.point_at(port)
+
+    def point_at(self, port: int) -> None:
+        """Write Service and APIServices; again, to send the aggregator to another server."""
+        plane = self._plane
         service: dict[str, Any] = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": SERVICE, "namespace": NAMESPACE}}
         if plane.profile is Profile.LOOPBACK:
             # kube-apiserver refuses loopback addresses as endpoints. A name that means loopback is the way around that.
@@ -94,7 +100,7 @@ class Registration:
         else:
             # No selector: the endpoints are not made from pods but by the prober.
             service["spec"] = {"type": "ClusterIP", "ports": [{"name": PORT_NAME, "port": port, "targetPort": PORT_NAME}]}
-        plane.apply([service, *(api_service(version, plane.pki.serving.pem, port) for version in versions)])
+        plane.apply([service, *(api_service(version, plane.pki.serving.pem, port) for version in self._versions)])
 
     def wait_available(self, *, seconds: float = 120) -> None:
         """Until kube-apiserver calls every APIService Available."""

@@ -114,7 +114,7 @@ def whole(plane: ControlPlane) -> Iterator[Scene]:
     plane.kubectl("create", "namespace", NAMESPACE)
     with node.RealNode(plane, NODE) as real, on_stage(plane, "real", real.authority, flags=FLAGS) as stage:
         with (
-            MetricsServer(plane, resolution=RESOLUTION).wait_alive() as peer,
+            MetricsServer(plane, resolution=RESOLUTION, flags=["--kubelet-request-timeout=5s"]).wait_alive() as peer,
             Recorder() as recorder,
             Observer(plane, NAMESPACE, peer) as observer,
         ):

@@ -57,16 +57,18 @@ class ControlPlane:
         self.add_user("bob")
 
     @classmethod
-    def start(cls, directory: Path, *, profile: Profile = Profile.LOOPBACK) -> "ControlPlane":
+    def start(cls, directory: Path, *, profile: Profile = Profile.LOOPBACK, controllers: bool = True) -> "ControlPlane":
         """Start all three programs in `directory` and wait until kube-apiserver is ready and its controllers have begun.
 
+        Without `controllers` there is no kube-controller-manager: nothing then follows up on what is made.
         Raises FileNotFoundError if a program is missing, ProcessDied if one ends at once, WaitedInVain.
         """
         plane = cls(directory, profile)
         try:
             plane._start_etcd()
             plane.start_apiserver()
-            plane._start_controllers()
+            if controllers:
+                plane._start_controllers()
         except BaseException:
             plane.stop()
             raise
@@ -115,9 +117,13 @@ class ControlPlane:
 
     def client(self, user: str = "admin") -> httpx.Client:
         """An HTTP client of kube-apiserver under a user's certificate; the caller closes it."""
+        return httpx.Client(base_url=self.server, verify=self.tls(user), timeout=30, trust_env=False)
+
+    def tls(self, user: str = "admin") -> ssl.SSLContext:
+        """What a client of kube-apiserver needs: trust in its certificate, and that of a user."""
         context = ssl.create_default_context(cafile=self.pki.cluster.certificate)
         context.load_cert_chain(*self._users[user])
-        return httpx.Client(base_url=self.server, verify=context, timeout=30, trust_env=False)
+        return context
 
     def kubectl(
         self, *args: str, user: str = "admin", text: str | None = None, check: bool = True, seconds: float = 120

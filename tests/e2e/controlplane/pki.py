@@ -25,7 +25,8 @@ class FiledAuthority:
         self._authority = Authority.create(name, SystemClock(), days=30)
         self._directory = directory
         self.certificate = directory / f"{name}.crt"
-        self._authority.save(self.certificate, directory / f"{name}.key")
+        self.key = directory / f"{name}.key"
+        self._authority.save(self.certificate, self.key)
 
     @property
     def pem(self) -> bytes:

@@ -1,0 +1,87 @@
+"""What a run has found, as a file: benchmarks/results/latest.json of a full run, others beside it and out of git."""
+
+import json
+import platform
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from app import __version__
+from benchmarks.rows import Row
+from benchmarks.scenarios import Scenario
+from tests.e2e.controlplane import programs
+
+FOLDER = Path(__file__).with_name("results")
+LATEST = FOLDER / "latest.json"
+_BUILD_INFO = b"\xff Go buildinf:"
+"""debug/buildinfo: the mark before a Go program's own record, whose version stands 32 bytes on, behind its length."""
+
+
+def document(scenario: Scenario, rows: Sequence[Row], *, started: str, seconds: float) -> dict[str, Any]:
+    """All of a run. `started` is RFC 3339."""
+    return {
+        "scenario": scenario.name,
+        "nodes": scenario.nodes,
+        "pods": scenario.nodes * scenario.pods,
+        "containers": scenario.nodes * scenario.pods * scenario.containers,
+        "started": started,
+        "seconds": round(seconds),
+        "machine": machine(),
+        "versions": versions(),
+        "rows": [row.as_json() for row in rows],
+    }
+
+
+def write(path: Path, found: dict[str, Any]) -> None:
+    """Put it there, for people and programs to read."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were made on."""
+    model = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+    processors = re.findall(r"^processor\s*:", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+    kib = re.search(r"^MemTotal:\s+(\d+) kB$", Path("/proc/meminfo").read_text(encoding="ascii"), re.MULTILINE)
+    return {
+        "processor": model[1] if model else platform.machine(),
+        "processors": len(processors),
+        "memoryGiB": round(int(kib[1]) / 2**20) if kib else None,
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def versions() -> dict[str, str]:
+    """Of all programs that took part."""
+    return {
+        "kubeglance": __version__,
+        "commit": commit(),
+        "python": platform.python_version(),
+        "metrics-server": programs.METRICS_SERVER,
+        "go": go_version(programs.path("metrics-server")),
+        "kubernetes": programs.KUBERNETES,
+    }
+
+
+def commit() -> str:
+    """What is measured, as git calls it: a name that ends in -dirty is of no commit."""
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+        cwd=programs.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip() or "unknown"
+
+
+def go_version(program: Path) -> str:
+    """Which Go has built a program, by its own record; "unknown" without one."""
+    binary = program.read_bytes()
+    at = binary.find(_BUILD_INFO)
+    if at < 0:
+        return "unknown"
+    length = binary[at + 32]
+    return binary[at + 33 : at + 33 + length].decode("ascii", "replace").removeprefix("go")

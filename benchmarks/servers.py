@@ -1,0 +1,95 @@
+"""The servers that are measured: metrics-server as it is released, and kubeglance with and without its second source.
+
+All have TLS with certificates of one authority, tokens of one ServiceAccount with the same RBAC, the same kubelets, the same resolution.
+"""
+
+import itertools
+import signal
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx
+
+from benchmarks.processes import ProcessTree
+from benchmarks.scenarios import RESOLUTION
+from tests.e2e.controlplane import ControlPlane
+from tests.e2e.kubeglance import Kubeglance
+from tests.e2e.peer import MetricsServer
+
+API = "/apis/metrics.k8s.io/v1beta1"
+
+_serial = itertools.count()
+
+
+@dataclass(frozen=True)
+class Server:
+    """One that runs. `reader` is the token of a client that may read everything."""
+
+    name: str
+    program: Kubeglance | MetricsServer
+    plane: ControlPlane
+    reader: str
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What that client sends with each request."""
+        return {"Authorization": f"Bearer {self.reader}"}
+
+    @property
+    def url(self) -> str:
+        return self.program.url
+
+    @property
+    def port(self) -> int:
+        return self.program.port
+
+    @property
+    def token(self) -> str:
+        """What it shows to kubelets."""
+        return self.program.token
+
+    @property
+    def processes(self) -> ProcessTree:
+        """Its processes. Raises ProcessDied if it ended by itself."""
+        self.check()
+        return ProcessTree(self.program.process.pid)
+
+    def check(self) -> None:
+        """Raise ProcessDied if it ended by itself."""
+        self.program.process.check()
+
+    def client(self) -> httpx.Client:
+        """Asks it directly, verifies its certificate; the caller closes it."""
+        context = ssl.create_default_context(cafile=self.plane.pki.serving.certificate)
+        return httpx.Client(base_url=self.url, verify=context, headers=self.headers, timeout=30, trust_env=False)
+
+    def close(self) -> None:
+        """End it at once: nobody waits for its goodbye."""
+        self.program.process.signal(signal.SIGKILL)
+        self.program.close()
+
+
+Start = Callable[[ControlPlane, str], Server]
+"""Starts a server; the token is that of the reader."""
+
+
+def metrics_server(plane: ControlPlane, reader: str) -> Server:
+    """metrics-server with the flags of its released manifest, but for files, addresses and ports."""
+    return Server(MetricsServer.name, MetricsServer(plane, resolution=f"{RESOLUTION}s"), plane, reader)
+
+
+def kubeglance(plane: ControlPlane, reader: str) -> Server:
+    """kubeglance as it is by default: /metrics/resource every 15 s, /stats/summary every 30 s."""
+    return _kubeglance("kubeglance-both", plane, reader)
+
+
+def kubeglance_resource(plane: ControlPlane, reader: str) -> Server:
+    """kubeglance that asks what metrics-server asks: /metrics/resource."""
+    return _kubeglance("kubeglance", plane, reader, "--kubelet-summary=false")
+
+
+def _kubeglance(name: str, plane: ControlPlane, reader: str, *flags: str) -> Server:
+    authority = plane.pki.kubelets.certificate
+    all_flags = [f"--metric-resolution={RESOLUTION}s", *flags]
+    return Server(name, Kubeglance(plane, f"{name}-{next(_serial)}", kubelet_authority=authority, flags=all_flags), plane, reader)

@@ -1,0 +1,54 @@
+"""The run beside metrics-server: everything is started, every workload has its turn, everything is ended."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks import workloads
+from benchmarks.cluster import Cluster
+from benchmarks.progress import say
+from benchmarks.rows import Row
+from benchmarks.scenarios import Scenario
+from benchmarks.servers import Server, kubeglance, kubeglance_resource, metrics_server
+from benchmarks.workloads._base import Alone, Idle, Loaded, Workload
+
+Given = TypeVar("Given", bound=Alone)
+
+
+def run(scenario: Scenario, chosen: frozenset[str], directory: Path) -> list[Row]:
+    """The rows of all workloads that have one of the chosen names among theirs, in the order of the table."""
+    say(f"starting a control plane with {scenario.nodes} nodes and {scenario.nodes * scenario.pods} pods")
+    with Cluster.up(scenario, directory) as cluster:
+        return list(_rows(scenario, cluster, chosen))
+
+
+def _rows(scenario: Scenario, cluster: Cluster, chosen: frozenset[str]) -> Iterator[Row]:
+    alone, idle, loaded = _wanted(workloads.ALONE, chosen), _wanted(workloads.IDLE, chosen), _wanted(workloads.LOADED, chosen)
+    for first in alone:
+        yield from first.run(Alone(scenario, cluster))
+    if not idle and not loaded:
+        return
+    with ExitStack() as stack:
+        ours, both, peer = (
+            stack.enter_context(closing(start(cluster.plane, cluster.token))) for start in (kubeglance_resource, kubeglance, metrics_server)
+        )
+        _serve(scenario, (ours, both, peer))
+        for second in idle:
+            yield from second.run(Idle(scenario, cluster, ours, both, peer))
+        both.close()
+        for third in loaded:
+            yield from third.run(Loaded(scenario, cluster, ours, peer))
+
+
+def _serve(scenario: Scenario, servers: Sequence[Server]) -> None:
+    """Until all have been up for as long as the scenario says."""
+    say(f"all servers are started; nothing is measured for {scenario.served} s")
+    for server in servers:
+        time.sleep(max(0.0, scenario.served - server.processes.age_seconds()))
+        server.check()
+
+
+def _wanted(every: Sequence[Workload[Given]], chosen: frozenset[str]) -> list[Workload[Given]]:
+    return [workload for workload in every if chosen & {figure.name for figure in workload.figures}]
