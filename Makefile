@@ -9,9 +9,10 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-com
 UV ?= uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
 ARGS ?=
+SUITE ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test check docs goldens controlplane format lock clean
+.PHONY: help demo install test check docs goldens controlplane bench format lock clean
 
 help: ## What can be made
 	@echo 'make TARGET [ARGS="..."]'
@@ -46,11 +47,15 @@ docs: $(VENV)/dev.stamp ## Write what is derived: deploy/base and the tables in 
 goldens: $(VENV)/dev.stamp ## Ask the real metrics-server anew what tests compare kubeglance with (needs make controlplane)
 	@$(BIN)/python -m tests.goldens.make
 
+bench: $(VENV)/bench.stamp ## Measure beside the real metrics-server, 20 minutes (needs make controlplane and wrk); QUICK=1: 4; SUITE=micro: the steps alone
+	@$(BIN)/python -m benchmarks --suite=$(SUITE) $(if $(QUICK),--quick) $(if $(ONLY),--only=$(ONLY)) $(ARGS)
+
 lock: ## Choose the newest versions anew and write requirements/*.lock
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv, which is not part of the project. For example:'; \
 		echo '  python3 -m venv /tmp/uv && /tmp/uv/bin/pip install uv && make lock UV=/tmp/uv/bin/uv'; exit 1; }
 	$(COMPILE) --upgrade pyproject.toml --output-file requirements/serve.lock
 	$(COMPILE) --upgrade pyproject.toml --extra dev --constraint requirements/serve.lock --output-file requirements/dev.lock
+	$(COMPILE) --upgrade pyproject.toml --extra bench --constraint requirements/dev.lock --output-file requirements/bench.lock
 	echo hatchling | $(COMPILE) - --constraint requirements/dev.lock --output-file requirements/build.lock
 
 clean: ## Remove the virtual environment and the tools' caches; what make controlplane built stays
@@ -71,4 +76,9 @@ $(VENV)/serve.stamp: requirements/serve.lock requirements/build.lock pyproject.t
 $(VENV)/dev.stamp: requirements/dev.lock $(VENV)/serve.stamp
 	@echo 'Installing what development needs ...'
 	@$(PIP) --require-hashes --requirement requirements/dev.lock
+	@touch $@
+
+$(VENV)/bench.stamp: requirements/bench.lock $(VENV)/serve.stamp
+	@echo 'Installing what benchmarks need ...'
+	@$(PIP) --require-hashes --requirement requirements/bench.lock
 	@touch $@

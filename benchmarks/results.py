@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from app import __version__
+from benchmarks import chart
 from benchmarks.rows import Row
 from benchmarks.scenarios import Scenario
 from tests.e2e.controlplane import programs
 
-FOLDER = Path(__file__).with_name("results")
-LATEST = FOLDER / "latest.json"
+LATEST = Path(__file__).with_name("results") / "latest.json"
 _BUILD_INFO = b"\xff Go buildinf:"
 """debug/buildinfo: the mark before a Go program's own record, whose version stands 32 bytes on, behind its length."""
 
@@ -34,10 +34,13 @@ def document(scenario: Scenario, rows: Sequence[Row], *, started: str, seconds: 
     }
 
 
-def write(path: Path, found: dict[str, Any]) -> None:
-    """Put it there, for people and programs to read."""
+def keep(found: dict[str, Any], *, is_latest: bool) -> Path:
+    """Write it, and draw it, under its name: latest, or that of the scenario. Answers where."""
+    path = LATEST if is_latest else LATEST.with_name(f"{found['scenario']}.json")
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    chart.draw(found, path.with_suffix(".png"))
+    return path
 
 
 def machine() -> dict[str, Any]:

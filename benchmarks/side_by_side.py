@@ -17,15 +17,15 @@ from benchmarks.workloads._base import Alone, Idle, Loaded, Workload
 Given = TypeVar("Given", bound=Alone)
 
 
-def run(scenario: Scenario, chosen: frozenset[str], directory: Path) -> list[Row]:
-    """The rows of all workloads that have one of the chosen names among theirs, in the order of the table."""
+def run(scenario: Scenario, only: frozenset[str], directory: Path) -> list[Row]:
+    """The rows of all workloads, or of those that have one of these names among theirs, in the order of the table."""
     say(f"starting a control plane with {scenario.nodes} nodes and {scenario.nodes * scenario.pods} pods")
     with Cluster.up(scenario, directory) as cluster:
-        return list(_rows(scenario, cluster, chosen))
+        return list(_rows(scenario, cluster, only))
 
 
-def _rows(scenario: Scenario, cluster: Cluster, chosen: frozenset[str]) -> Iterator[Row]:
-    alone, idle, loaded = _wanted(workloads.ALONE, chosen), _wanted(workloads.IDLE, chosen), _wanted(workloads.LOADED, chosen)
+def _rows(scenario: Scenario, cluster: Cluster, only: frozenset[str]) -> Iterator[Row]:
+    alone, idle, loaded = _wanted(workloads.ALONE, only), _wanted(workloads.IDLE, only), _wanted(workloads.LOADED, only)
     for first in alone:
         yield from first.run(Alone(scenario, cluster))
     if not idle and not loaded:
@@ -50,5 +50,5 @@ def _serve(scenario: Scenario, servers: Sequence[Server]) -> None:
         server.check()
 
 
-def _wanted(every: Sequence[Workload[Given]], chosen: frozenset[str]) -> list[Workload[Given]]:
-    return [workload for workload in every if chosen & {figure.name for figure in workload.figures}]
+def _wanted(every: Sequence[Workload[Given]], only: frozenset[str]) -> list[Workload[Given]]:
+    return [workload for workload in every if not only or only & {figure.name for figure in workload.figures}]

@@ -1,0 +1,21 @@
+"""From the bytes of one node's answer to samples."""
+
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from benchmarks.micro.whole import Whole
+from benchmarks.plan import SECOND
+from collectors import kubelet_resource, kubelet_summary
+
+
+def test_resource(benchmark: BenchmarkFixture, whole: Whole) -> None:
+    """/metrics/resource."""
+    body = whole.bodies[0].resource.at(whole.now)
+
+    assert benchmark(kubelet_resource.parse, body, received=whole.now / SECOND).pods
+
+
+def test_summary(benchmark: BenchmarkFixture, whole: Whole) -> None:
+    """/stats/summary?only_cpu_and_memory=true."""
+    body = whole.bodies[0].summary.at(whole.now)
+
+    assert benchmark(kubelet_summary.parse, body, received=whole.now / SECOND).pods
