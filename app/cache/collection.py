@@ -17,9 +17,9 @@ from app.kube.records import Key, Labels
 class Item(Struct, gc=False, weakref=False):
     """One published object: `value` is what it says, `version` its resourceVersion.
 
-    The rest is room for its encodings, each made when it is first read and kept as long as the object stays as it is. `body` is its JSON
-    without kind and apiVersion, so that one encoding serves every version of the group: `{"metadata":{...},...}`; `metadata_end` is the
-    offset behind the metadata object. `row` is the JSON of a Table row's cells, `entry` its protobuf as an element of a list.
+    The rest is room for its encodings as an element of a list, each made when it is first read and kept as long as the object stays as it
+    is. `body` is its JSON, which has no kind and apiVersion: one encoding serves every version of the group. `row` is the row of a Table
+    as kubectl asks for it, `entry` its protobuf.
     """
 
     key: Key
@@ -27,7 +27,6 @@ class Item(Struct, gc=False, weakref=False):
     version: int
     value: Any
     body: bytes | None = None
-    metadata_end: int = 0
     row: bytes | None = None
     entry: bytes | None = None
 

@@ -80,9 +80,8 @@ def install_handlers(app: FastAPI) -> None:
 
     async def answer(request: Request, exc: Exception) -> Response:
         made = answer_of(request.scope, exc)
-        body = made.body if isinstance(made.body, bytes) else b"".join(made.body)
         headers = {"audit-id": audit_id(request.scope), "cache-control": "no-cache, private", **dict(made.headers)}
-        return Response(body, made.status, headers, made.content_type)
+        return Response(made.body, made.status, headers, made.content_type)
 
     for kind in (Problem, HTTPException, Exception):
         app.add_exception_handler(kind, answer)

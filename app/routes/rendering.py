@@ -1,18 +1,20 @@
-"""From items to bodies: JSON, Table and PartialObjectMetadata, of one object and of lists, as joins of encoded bytes."""
+"""From items to bodies: JSON, Table and PartialObjectMetadata, of one object and of lists."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from itertools import islice, repeat
-from typing import NamedTuple
+from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from app.cache.collection import Item
 from app.errors import Problem
 from app.kinds._base import Kind
+from app.routes.documents import indent
+from app.routes.lists import ListForm, Page
 from app.wire.accept import JSON, Negotiated
 from app.wire.metadata import list_metadata, object_metadata
-from app.wire.table import NONE, OBJECT, encode_cells, encode_columns, head, parse_include_object, partial_object, row
+from app.wire.table import METADATA, NONE, OBJECT, encode_cells, encode_columns, head, parse_include_object, partial_object, row
 
 TABLE, PARTIAL, PARTIAL_LIST = "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 
@@ -24,39 +26,23 @@ class Form(Struct, frozen=True):
     version: str = ""
     include: str = ""
     media: str = JSON
-
-
-class Page(NamedTuple):
-    """What ListMeta tells of a list: its version, and where there is more, the token for the next page and how much that is."""
-
-    version: int
-    token: str = ""
-    remaining: int | None = None
-
-
-class Body(NamedTuple):
-    """Chunks of a body and their total length. Chunks are made as they are taken: who does not read must not cost a whole body."""
-
-    chunks: Iterable[bytes]
-    length: int
+    pretty: bool = False
 
 
 PLAIN = Form()
+KUBECTL_TABLE = Form(TABLE, "v1", METADATA)
+"""What `kubectl get` asks for."""
 
-BATCH = 256
-"""Items joined at once where a list is streamed: enough to be quick, few enough to be small."""
-
-_HEAD = b'{"metadata":'
 _END = b"]}\n"
 
 
-def form_of(negotiated: Negotiated, query: Mapping[str, str]) -> Form:
+def form_of(negotiated: Negotiated, query: Mapping[str, str], *, pretty: bool = False) -> Form:
     """The form that was negotiated. Raises Problem 400 for a bad includeObject."""
     target = negotiated.target
     if target is None:
-        return PLAIN if negotiated.media == JSON else Form(media=negotiated.media)
+        return PLAIN if negotiated.media == JSON and not pretty else Form(media=negotiated.media, pretty=pretty)
     include = parse_include_object(query) if target.kind == TABLE else ""
-    return Form(target.kind, target.version, include, negotiated.media)
+    return Form(target.kind, target.version, include, negotiated.media, pretty)
 
 
 def check_scope(form: Form, kind: Kind, *, many: bool) -> None:
@@ -76,123 +62,97 @@ class Renderer:
         self._item_head = head(kind.kind, group_version)
         self._list_head = head(kind.list_kind, group_version)
         self._columns = encode_columns([asdict(column) for column in kind.columns])
+        self._list_forms: dict[Form, ListForm] = {}
 
     def one(self, item: Item, form: Form) -> bytes:
         """The body of a get. Raises Problem 406."""
         check_scope(form, self._kind, many=False)
+        if form.pretty:
+            return indent(self.one(item, replace(form, pretty=False)))
         if form.target == TABLE:
-            return b"".join(self.many([item], Page(item.version), form).chunks)
+            rows = self.many(form)
+            start, end = rows.frame(Page(item.version), None)
+            return start + rows.encode(item) + end
         if form.target == PARTIAL:
-            return partial_object(_partial_head(form), self._metadata(item)) + b"\n"
+            return self._partial(_partial_head(form), item) + b"\n"
         return self._whole(item) + b"\n"
 
-    def many(self, items: Sequence[Item], page: Page, form: Form) -> Body:
-        """The body of a list, in chunks. Raises Problem 406."""
+    def many(self, form: Form) -> ListForm:
+        """How lists are made in this form. Raises Problem 406."""
         check_scope(form, self._kind, many=True)
-        metadata = list_metadata(*page)
-        if form.target == TABLE:
-            start = b'%b"metadata":%b,"columnDefinitions":%b,"rows":[' % (
-                head(TABLE, f"meta.k8s.io/{form.version}"),
-                metadata,
-                self._columns,
-            )
-            partial = _partial_head(form)
-            chunks = (self._row(item, form, partial) for item in items)
-            lengths = self._row_lengths(items, form, partial)
-        elif form.target == PARTIAL_LIST:
-            partial = _partial_head(form)
-            start = b'%b"metadata":%b,"items":[' % (head(PARTIAL_LIST, f"meta.k8s.io/{form.version}"), metadata)
-            chunks = (partial_object(partial, self._metadata(item)) for item in items)
-            lengths = self._partial_lengths(items, partial)
-        else:
-            start = b'%b"metadata":%b,"items":[' % (self._list_head, metadata)
-            chunks = (self._body(item) for item in items)
-            lengths = (len(self._body(item)) for item in items)
-        return Body(_joined(start, chunks), len(start) + sum(lengths) + max(len(items) - 1, 0) + len(_END))
+        known = self._list_forms.get(form)
+        if known is None:
+            known = self._list_forms[form] = _indented(self.many(replace(form, pretty=False))) if form.pretty else self._list_form(form)
+        return known
 
-    def unread(self, items: Sequence[Item], form: Form) -> Sequence[Item]:
-        """Those of which a part of this form is still to be encoded."""
+    def _list_form(self, form: Form) -> ListForm:
         if form.target == TABLE:
-            return [item for item in items if item.row is None or item.body is None]
-        return [item for item in items if item.body is None]
-
-    def encode(self, items: Iterable[Item], form: Form) -> None:
-        """Encode what this form needs of each and keep it on the item."""
-        for item in items:
-            self._body(item)
-            if form.target == TABLE:
-                self._cells(item)
+            frame = _frame(head(TABLE, f"meta.k8s.io/{form.version}"), b',"columnDefinitions":%b,"rows":[' % self._columns)
+            kept = "row" if form == KUBECTL_TABLE else ""
+            return ListForm(partial(self._row, form, _partial_head(form)), frame, separator=b",", kept=kept)
+        if form.target == PARTIAL_LIST:
+            frame = _frame(head(PARTIAL_LIST, f"meta.k8s.io/{form.version}"), b',"items":[')
+            return ListForm(partial(self._partial, _partial_head(form)), frame, separator=b",")
+        return ListForm(self._body, _frame(self._list_head, b',"items":['), separator=b",", kept="body")
 
     def _body(self, item: Item) -> bytes:
-        body = item.body
-        if body is None:
-            kind, value = self._kind, item.value
-            namespace, name = item.key
-            metadata = object_metadata(
-                namespace=namespace,
-                name=name,
-                version=item.version,
-                created=kind.created(value),
-                labels=item.labels,
-                annotations=kind.annotations(value),
-            )
-            fields = kind.json(value)
-            separator = b"," if len(fields) > len(b"{}") else b""
-            body = item.body = b"%b%b%b%b" % (_HEAD, metadata, separator, fields[1:])
-            item.metadata_end = len(_HEAD) + len(metadata)
-        return body
+        fields = self._kind.json(item.value)
+        separator = b"," if len(fields) > len(b"{}") else b""
+        return b'{"metadata":%b%b%b' % (self._metadata(item), separator, fields[1:])
 
     def _metadata(self, item: Item) -> bytes:
-        return self._body(item)[len(_HEAD) : item.metadata_end]
-
-    def _cells(self, item: Item) -> bytes:
-        cells = item.row
-        if cells is None:
-            cells = item.row = encode_cells(self._kind.cells(item.key[1], item.value))
-        return cells
+        kind, value = self._kind, item.value
+        namespace, name = item.key
+        return object_metadata(
+            namespace=namespace,
+            name=name,
+            version=item.version,
+            created=kind.created(value),
+            labels=item.labels,
+            annotations=kind.annotations(value),
+        )
 
     def _whole(self, item: Item) -> bytes:
-        return self._item_head + self._body(item)[1:]
+        body = item.body
+        if body is None:
+            body = item.body = self._body(item)
+        return self._item_head + body[1:]
 
-    def _row(self, item: Item, form: Form, partial: bytes) -> bytes:
-        cells = self._cells(item)
+    def _partial(self, start: bytes, item: Item) -> bytes:
+        return partial_object(start, self._metadata(item))
+
+    def _row(self, form: Form, start: bytes, item: Item) -> bytes:
+        cells = encode_cells(self._kind.cells(item.key[1], item.value))
         if form.include == NONE:
             return row(cells, b"null")
         if form.include == OBJECT:
             return row(cells, self._whole(item))
-        return row(cells, partial_object(partial, self._metadata(item)))
-
-    def _row_lengths(self, items: Sequence[Item], form: Form, partial: bytes) -> Iterator[int]:
-        """The lengths of the rows, without making them."""
-        empty = len(row(b"", b""))
-        if form.include == NONE:
-            objects: Iterable[int] = repeat(len(b"null"))
-        elif form.include == OBJECT:
-            objects = (len(self._item_head) + len(self._body(item)) - 1 for item in items)
-        else:
-            objects = self._partial_lengths(items, partial)
-        return (empty + len(self._cells(item)) + size for item, size in zip(items, objects, strict=False))
-
-    def _partial_lengths(self, items: Sequence[Item], partial: bytes) -> Iterator[int]:
-        empty = len(partial_object(partial, b""))
-        return (empty + len(self._metadata(item)) for item in items)
+        return row(cells, self._partial(start, item))
 
 
 def _partial_head(form: Form) -> bytes:
     return head(PARTIAL, f"meta.k8s.io/{form.version}")
 
 
-def _joined(start: bytes, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """start, the chunks with commas between (joined some hundred at a time), and the end of list and line."""
-    rest = iter(chunks)
-    yield start
-    batch = b",".join(islice(rest, BATCH))
-    while batch:
-        yield batch
-        batch = b",".join(islice(rest, BATCH))
-        if batch:
-            yield b","
-    yield _END
+def _frame(start: bytes, behind_metadata: bytes) -> Callable[[Page, int | None], tuple[bytes, bytes]]:
+    return lambda page, _length: (b'%b"metadata":%b%b' % (start, list_metadata(*page), behind_metadata), _END)
+
+
+def _indented(plain: ListForm) -> ListForm:
+    """The form with indentation, element by element: no list is so long that one has to wait for it."""
+
+    def encode(item: Item) -> bytes:
+        lines = indent(plain.encode(item)).rstrip(b"\n")
+        return b"    " + lines.replace(b"\n", b"\n    ")
+
+    def frame(page: Page, length: int | None) -> tuple[bytes, bytes]:
+        whole = indent(b"".join(plain.frame(page, 0)))
+        if length == 0:
+            return whole, b""
+        start, _, end = whole.rpartition(b"[]")
+        return start + b"[\n", b"\n  ]" + end
+
+    return ListForm(encode, frame, separator=b",\n")
 
 
 def _wrong_form(message: str) -> Problem:

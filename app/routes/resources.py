@@ -20,23 +20,23 @@ from app.cache.collection import Collection, Item
 from app.clock import Clock
 from app.errors import Problem
 from app.kinds._base import Kind, Subject
-from app.routes.documents import indent
+from app.routes.lists import AT_ONCE, MOST_KEPT, Page, measure, stream, whole
 from app.routes.problems import Endpoint
 from app.routes.protobuf_rendering import ProtobufRenderer
-from app.routes.rendering import Form, Page, Renderer, form_of
+from app.routes.rendering import Form, Renderer, form_of
 from app.routes.respond import Answer, Scope, header, joined_header, query_of
 from app.routes.versions import Versions, check_version
 from app.wire.accept import JSON, PROTOBUF, Negotiated, Target, is_meta, negotiate, wants_pretty
 from app.wire.continuation import encode_continue
-from app.wire.field_selectors import ANY, parse_field_selector
-from app.wire.label_selectors import EVERYTHING, parse_label_selector
+from app.wire.field_selectors import ANY, FieldSelector, parse_field_selector
+from app.wire.label_selectors import EVERYTHING, LabelSelector, parse_label_selector
 from app.wire.list_options import ListOptions, parse_list_options, parse_version
 from app.wire.query import boolean, parse_query
 from app.wire.request_info import RequestInfo, is_path_segment, split_request
 from app.wire.status import method_not_allowed, not_found, unknown_path
 
 RENDERED_BYTES = 16 * 1024 * 1024
-"""Room for whole lists that were rendered, of the current version only."""
+"""Room for lists that were rendered, of the current version only: whole ones, and short ones of a selector."""
 
 PINNED_LISTS = 16
 PINNED_SECONDS = 60.0
@@ -44,8 +44,8 @@ PINNED_SECONDS = 60.0
 FILTERED_AT_ONCE = 2048
 """Objects that are held against selectors before other requests get their turn: some milliseconds."""
 
-ENCODED_AT_ONCE = 256
-"""Objects whose protobuf or cells are made before other requests get their turn: some milliseconds."""
+LABELLED_AT_ONCE = 8192
+"""Label sets that are held against a selector in one step, and objects that are found so: a millisecond or two."""
 
 MOST_REVIEWED = 100
 """Requirements and values of a selector that go into a SubjectAccessReview; a larger selector stays out of it. Reviews are asked for
@@ -53,6 +53,7 @@ callers who may not list all, and so for anyone: what they send must not become 
 
 _ALLOW = "GET, HEAD"
 _LONGEST_KEPT_ACCEPT = 1024
+_LONGEST_KEPT_SELECTOR = 256
 _WHOLE_LIST = ListOptions()
 _SUBJECT_RESOURCES = {Subject.NODE: "nodes", Subject.POD: "pods"}
 
@@ -67,8 +68,12 @@ class Served(NamedTuple):
     collection: Collection
 
 
+_Look = tuple[str, str, str, str | None, str, Form]
+"""What a list looks like: group, version, resource, namespace, selectors, form."""
+
+
 class Rendered(Struct, frozen=True):
-    """The body of a whole list at one version, and when one of its objects was measured."""
+    """The body of a list at one version, and when one of its objects was measured."""
 
     version: int
     body: bytes
@@ -110,6 +115,7 @@ class Resources:
     ) -> None:
         self._gate = gate
         self._observe = observe
+        self._most_rendered = rendered_bytes // 2
         self._versions = versions
         self._bound = {
             (kind.group, version, kind.resource): _Bound(
@@ -118,10 +124,8 @@ class Resources:
             for kind, collection in served
             for version in kind.versions
         }
-        # Whole lists by what they look like; the value tells its version, and an old one is overwritten.
-        self._rendered: LRUCache[tuple[str, str, str, str | None, Form], Rendered] = LRUCache(
-            rendered_bytes, getsizeof=lambda rendered: len(rendered.body)
-        )
+        # Lists by what they look like; the value tells its version, and an old one is overwritten.
+        self._rendered: LRUCache[_Look, Rendered] = LRUCache(rendered_bytes, getsizeof=lambda rendered: len(rendered.body))
         # Snapshots of lists that have further pages, so that those pages are of the first one's moment.
         self._pinned: TTLCache[tuple[str, str, str | None, int], Sequence[Item]] = TTLCache(PINNED_LISTS, PINNED_SECONDS, timer=timer)
 
@@ -143,17 +147,15 @@ class Resources:
         negotiated = self._negotiate(joined_header(scope, b"accept"), bound.kind)
         pretty = negotiated.media == JSON and (negotiated.pretty or wants_pretty(query, header(scope, b"user-agent")))
         if info.name and not info.by_path:
-            body = self._get(bound, (info.namespace, info.name), negotiated, query)
-            return Answer(200, indent(body) if pretty else body, negotiated.media)
+            form = form_of(negotiated, query, pretty=pretty)
+            return Answer(200, self._get(bound, (info.namespace, info.name), form, query), negotiated.media)
         options = parse_list_options(query, watch=info.by_path) if query or info.by_path else _WHOLE_LIST
         if options.watch:
             raise method_not_allowed(bound.kind.group, bound.kind.resource, "watch", allow=_ALLOW)
-        form = form_of(negotiated, query)
+        form = form_of(negotiated, query, pretty=pretty)
         namespace = info.namespace if info.namespace or not bound.kind.namespaced else None
-        answer = await self._list(bound, namespace, options, form)
-        if pretty:
-            return Answer(200, indent(answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)))
-        return answer
+        selector = "" if options is _WHOLE_LIST else f"{query.get('labelSelector', '')}\0{query.get('fieldSelector', '')}".strip("\0")
+        return await self._list(bound, namespace, options, selector, form, in_chunks=scope.get("http_version") != "1.0")
 
     def _negotiate(self, accept: str, kind: Kind) -> Negotiated:
         """The form that was agreed on. Few Accept headers are in use, so that each is read once."""
@@ -166,8 +168,7 @@ class Resources:
                 self._agreed[cache_key] = known
         return known
 
-    def _get(self, bound: _Bound, key: tuple[str, str], negotiated: Negotiated, query: dict[str, str]) -> bytes:
-        form = form_of(negotiated, query)
+    def _get(self, bound: _Bound, key: tuple[str, str], form: Form, query: dict[str, str]) -> bytes:
         if "resourceVersion" in query:
             check_version(self._versions, parse_version(query["resourceVersion"]), "", bound.collection.version)
         item = bound.collection.get(key)
@@ -176,44 +177,55 @@ class Resources:
         self._observe(bound.kind.created(item.value))
         return bound.renderers[form.media].one(item, form)
 
-    async def _list(self, bound: _Bound, namespace: str | None, options: ListOptions, form: Form) -> Answer:
+    async def _list(
+        self, bound: _Bound, namespace: str | None, options: ListOptions, selector: str, form: Form, *, in_chunks: bool
+    ) -> Answer:
+        """`selector` is the text of both selectors. What is too large to be made whole goes in chunks if the client knows them."""
         collection, kind = bound.collection, bound.kind
-        version = collection.version
-        check_version(self._versions, options.version, options.match, version)
-        cache_key = None
-        if not options.limit and options.continuation is None and options.labels.empty and options.fields.empty:
-            cache_key = (kind.group, bound.version, kind.resource, namespace, form)
-            rendered = self._rendered.get(cache_key)
-            if rendered is not None and rendered.version == version:
+        check_version(self._versions, options.version, options.match, collection.version)
+        look = None
+        if not options.limit and options.continuation is None and len(selector) <= _LONGEST_KEPT_SELECTOR:
+            look = (kind.group, bound.version, kind.resource, namespace, selector, form)
+            rendered = self._rendered.get(look)
+            if rendered is not None and rendered.version == collection.version:
                 if rendered.created:
                     self._observe(rendered.created)
                 return Answer(200, rendered.body, form.media)
-        items, version = self._select(bound, namespace, options)
-        items = await _filtered(items, options)
-        token, remaining = "", None
-        if options.limit and len(items) > options.limit:
-            page = items[: options.limit]
-            token = encode_continue(version, page[-1].key, namespace)
-            if options.labels.empty and options.fields.empty:
-                remaining = len(items) - len(page)
-            items = page
+        items, page = await self._page(bound, namespace, options)
         created = kind.created(items[randrange(len(items))].value) if items else 0  # noqa: S311  a sample for a histogram
         if items:
             self._observe(created)
-        renderer = bound.renderers[form.media]
-        unread = renderer.unread(items, form)
-        for start in range(0, len(unread), ENCODED_AT_ONCE):
-            if start:
-                await asyncio.sleep(0)
-            renderer.encode(unread[start : start + ENCODED_AT_ONCE], form)
-        chunks, length = renderer.many(items, Page(version, token, remaining), form)
-        if cache_key is None or length > self._rendered.maxsize // 2:
-            return Answer(200, chunks, form.media, length=length)
-        body = b"".join(chunks)
-        self._rendered[cache_key] = Rendered(version, body, created)
-        return Answer(200, body, form.media)
+        list_form = bound.renderers[form.media].many(form)
+        if len(items) <= AT_ONCE or (look is not None and not selector and len(items) <= MOST_KEPT):
+            body = await whole(list_form, items, page, most=self._most_rendered)
+            if body is not None:
+                if look is not None:
+                    self._rendered[look] = Rendered(page.version, body, created)
+                return Answer(200, body, form.media)
+        length, total = await measure(list_form, items, page) if list_form.measured or not in_chunks else (None, -1)
+        return Answer(200, content_type=form.media, stream=stream(list_form, items, page, length), length=total)
 
-    def _select(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:
+    async def _page(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], Page]:
+        """The items of a list or of one page of it, and what its metadata tells."""
+        items, version = await self._selected(bound, namespace, options)
+        if not options.limit or len(items) <= options.limit:
+            return items, Page(version)
+        page = items[: options.limit]
+        remaining = len(items) - len(page) if options.labels.empty and options.fields.empty else None
+        return page, Page(version, encode_continue(version, page[-1].key, namespace), remaining)
+
+    async def _selected(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:
+        """The items from where the page begins that the selectors take, and the version that the page bears."""
+        fields, labels, collection = options.fields, options.labels, bound.collection
+        if not labels.empty and not options.limit and options.continuation is None:
+            version = collection.version
+            labelled = collection.labelled(labels.matches, _where(bound.kind, namespace, fields), most=LABELLED_AT_ONCE)
+            if labelled is not None:
+                return await _filtered(labelled, fields, EVERYTHING), version
+        items, version = self._snapshot(bound, namespace, options)
+        return await _filtered(items, fields, labels), version
+
+    def _snapshot(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:
         """The items from where the page begins, before selectors, and the version that the page bears.
 
         A further page bears the first page's version. If its snapshot is gone (or lies on another replica), it is made from the
@@ -225,8 +237,7 @@ class Resources:
         pin = (kind.group, kind.resource, namespace, version)
         snapshot = self._pinned.get(pin) if continuation is not None else None
         if snapshot is None:
-            only = options.fields.namespace if namespace is None and kind.namespaced and not options.limit else None
-            snapshot = collection.snapshot(namespace if only is None else only) if kind.namespaced else collection.snapshot()
+            snapshot = collection.snapshot(_where(kind, namespace, ANY if options.limit else options.fields))
         if options.limit and len(snapshot) > options.limit and version == collection.version:
             self._pinned[pin] = snapshot
         items = snapshot
@@ -236,9 +247,15 @@ class Resources:
         return items, version
 
 
-async def _filtered(items: Sequence[Item], options: ListOptions) -> Sequence[Item]:
+def _where(kind: Kind, namespace: str | None, fields: FieldSelector) -> str | None:
+    """The namespace that all items of a list are in, None if they may be in any. `namespace` is that of the request."""
+    if not kind.namespaced:
+        return None
+    return fields.namespace if namespace is None else namespace
+
+
+async def _filtered(items: Sequence[Item], fields: FieldSelector, labels: LabelSelector) -> Sequence[Item]:
     """The items that the selectors take."""
-    fields, labels = options.fields, options.labels
     if fields.empty and labels.empty:
         return items
     taken: list[Item] = []

@@ -1,7 +1,7 @@
 """Answers: what an endpoint returns, and how it goes over the wire (pieces with drain, HEAD, common headers)."""
 
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
 from msgspec import Struct
@@ -21,61 +21,57 @@ NO_SNIFF = ("x-content-type-options", "nosniff")
 
 
 class Answer(Struct, frozen=True):
-    """A response. `body` is bytes, or an iterable of chunks whose total length is `length`.
+    """A response. Its body is `body`, or what `stream` gives, which has `length` bytes, -1 if nobody knows: it goes in chunks then.
 
     `headers` come on top of audit-id and, unless they set one, `Cache-Control: no-cache, private`.
     """
 
     status: int
-    body: bytes | Iterable[bytes]
+    body: bytes = b""
     content_type: str = JSON
     headers: tuple[tuple[str, str], ...] = ()
+    stream: AsyncIterator[bytes] | None = None
     length: int = -1
 
 
 async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
     """Send the answer. A body over PIECE bytes goes in pieces; HEAD has the headers only."""
-    body = answer.body
-    length = len(body) if isinstance(body, bytes) else answer.length
+    body, stream = answer.body, answer.stream
+    length = len(body) if stream is None else answer.length
     headers = [(b"content-type", answer.content_type.encode("latin-1"))] if answer.content_type else []
     headers.append((b"audit-id", audit_id(scope).encode("latin-1", "replace")))
     named = {name for name, _ in answer.headers}
     if NO_CACHE[0] not in named:
         headers.append((b"cache-control", b"no-cache, private"))
     headers.extend((name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers)
-    if answer.status != 304:
-        headers.append((b"content-length", str(length).encode()))
+    if answer.status != 304 and length >= 0:
+        headers.append((b"content-length", b"%d" % length))
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     if scope["method"] == "HEAD" or answer.status == 304:
         await send({"type": "http.response.body", "body": b""})
         return
-    if isinstance(body, bytes):
-        if length <= PIECE:
-            await send({"type": "http.response.body", "body": body})
-            return
-        chunks: Iterable[bytes] = _slices(body)
-    else:
-        chunks = gather(body)
-    for chunk in chunks:
-        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+    if stream is not None:
+        async for piece in gather(stream):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    elif length > PIECE:
+        for start in range(0, length, PIECE):
+            await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
+        body = b""
+    await send({"type": "http.response.body", "body": body})
 
 
-def _slices(body: bytes) -> Iterator[bytes]:
-    return (body[start : start + PIECE] for start in range(0, len(body), PIECE))
-
-
-def gather(chunks: Iterable[bytes]) -> Iterator[bytes]:
+async def gather(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The chunks as pieces of PIECE bytes; the last one is shorter."""
     pending: list[bytes] = []
     size = 0
-    for chunk in chunks:
+    async for chunk in chunks:
         pending.append(chunk)
         size += len(chunk)
         if size >= PIECE:
             joined = b"".join(pending)
             whole = size - size % PIECE
-            yield from (joined[start : start + PIECE] for start in range(0, whole, PIECE))
+            for start in range(0, whole, PIECE):
+                yield joined[start : start + PIECE]
             pending = [joined[whole:]]
             size -= whole
     if size:

@@ -79,14 +79,29 @@ class Connection:
         lines = [b"GET %s HTTP/1.1" % path.encode(), b"Host: localhost", *(b"%s: %s" % header for header in headers)]
         return await self.send(b"\r\n".join(lines) + b"\r\n\r\n")
 
-    async def send(self, data: bytes) -> Reply:
+    async def send(self, data: bytes, *, head: bool = False) -> Reply:
         self.writer.write(data)
-        return await self.reply()
+        return await self.reply(head=head)
 
-    async def reply(self) -> Reply:
-        head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
-        return Reply(int(head[0].split()[1]), headers, await self.reader.readexactly(int(headers.get("content-length", 0))))
+    async def reply(self, *, head: bool = False) -> Reply:
+        """The next answer; `head` is whether it answers HEAD, and so has no body."""
+        line, *lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (each.partition(":") for each in lines if each)}
+        if head:
+            body = b""
+        elif headers.get("transfer-encoding") == "chunked":
+            body = await self._chunks()
+        else:
+            body = await self.reader.readexactly(int(headers.get("content-length", 0)))
+        return Reply(int(line.split()[1]), headers, body)
+
+    async def _chunks(self) -> bytes:
+        """A body without a length (RFC 9112, 7.1); the server sends no trailers."""
+        body = b""
+        while size := int(await self.reader.readline(), 16):
+            body += (await self.reader.readexactly(size + 2))[:-2]
+        assert await self.reader.readline() == b"\r\n"
+        return body
 
     async def rest(self) -> bytes:
         """What comes until the server closes."""
