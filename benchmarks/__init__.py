@@ -1,1 +1,1 @@
-"""Measurements. The side-by-side run against the peers is not built yet; what is here times the hot path alone."""
+"""Measurements: beside the real metrics-server, as clusters grow, and step by step. docs/benchmarks.md tells how each figure is made."""

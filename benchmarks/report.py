@@ -1,4 +1,4 @@
-"""The table that a run prints."""
+"""The table of a run: as it is printed, and as it stands in the README."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -14,6 +14,23 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells) + "\n"
 
 
+def markdown(found: Mapping[str, Any]) -> str:
+    """The rows that have a target, and what they were measured on."""
+    lines = ["| row | kubeglance | metrics-server | ratio | target |", "|---|---|---|---|---|"]
+    for row in found["rows"]:
+        if row["target"] is not None:
+            medians = " | ".join(f"{number(row[side])} {row['unit']}" for side in ("ours", "peer"))
+            missed = "" if row["met"] else " (missed)"
+            lines.append(f"| `{row['name']}` | {medians} | {number(row['ratio'])} | {_target(row)}{missed} |")
+    machine, versions = found["machine"], found["versions"]
+    where = f"{machine['processors']} processors ({machine['processor']}), {found['started'][:10]}"
+    ours = f"kubeglance at {versions['commit']} on Python {versions['python']}"
+    peer = f"metrics-server {versions['metrics-server']} built with Go {versions['go']}"
+    cluster = f"Kubernetes {versions['kubernetes']}, {found['nodes']} nodes, {found['pods']:,} pods, {found['containers']:,} containers"
+    lines += ["", f"Medians of one run on {where}: {ours}, {peer}, {cluster}."]
+    return "\n".join(lines) + "\n"
+
+
 def verdict(rows: Sequence[Mapping[str, Any]]) -> str:
     """One sentence about all targets."""
     judged = [row for row in rows if row["met"] is not None]
@@ -22,16 +39,19 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    bound = "<=" if row["better"] == "lower" else ">="
     return (
         row["name"],
         row["unit"],
         _spread(row["rounds"]["ours"]),
         _spread(row["rounds"]["peer"]),
         "" if row["ratio"] is None else number(row["ratio"]),
-        "" if row["target"] is None else f"{bound} {row['target']:g}",
+        "" if row["target"] is None else _target(row),
         {None: "", True: "yes", False: "NO"}[row["met"]],
     )
+
+
+def _target(row: Mapping[str, Any]) -> str:
+    return f"{'<=' if row['better'] == 'lower' else '>='} {row['target']:g}"
 
 
 def _spread(values: Sequence[float]) -> str:

@@ -48,7 +48,6 @@ def test_runs_are_merged_by_requests_not_by_percentiles() -> None:
     [
         pytest.param(PRINTED.replace("status=0", "status=3"), "3 answers that are no 2xx of 40", id="a refused request"),
         pytest.param(PRINTED.replace("read=0 write=0", "read=1 write=2"), "1 read errors, 2 write errors", id="cut connections"),
-        pytest.param(PRINTED.replace("requests=40", "requests=0"), "no request was answered", id="a server that is too slow"),
         pytest.param("unable to connect to 127.0.0.1:4443 Connection refused\n", "unable to connect", id="no server at all"),
         pytest.param("", "said nothing", id="nothing"),
     ],
@@ -57,6 +56,15 @@ def test_a_load_that_was_not_answered_is_no_measurement(printed: str, said: str)
     """One refused request is enough: what is fast because it refuses has not done the work."""
     with pytest.raises(LoadFailed, match=said):
         Load.parse(printed)
+
+
+def test_a_server_that_finishes_nothing_has_a_rate_of_zero_and_no_percentile() -> None:
+    """It was not refused either."""
+    nothing = Load.parse("totals: requests=0 microseconds=2000000 connect=0 read=0 write=0 status=0 timeout=0\nlatencies: \n")
+
+    assert 0 == nothing.rate
+    with pytest.raises(LoadFailed, match="no request was answered in time"):
+        nothing.percentile(0.5)
 
 
 def test_wrk_is_given_paths_and_headers(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import report, results, workloads
+from benchmarks import chart, report, results, workloads
 from benchmarks.rows import Better, Figure, Row
 from benchmarks.scenarios import FULL, QUICK
 
@@ -33,6 +33,40 @@ def test_the_verdict_names_what_is_missed() -> None:
     """Rows that are only reported do not count."""
     assert "1 of 2 targets are met; missed: rss_idle" == report.verdict(ROWS)
     assert "1 of 1 targets are met" == report.verdict(ROWS[:1])
+
+
+def test_the_readme_has_the_rows_with_targets_and_where_they_come_from() -> None:
+    """Units stand with the values."""
+    found = {
+        "rows": ROWS,
+        "machine": {"processors": 2, "processor": "Some CPU"},
+        "versions": {"commit": "abc", "python": "3.11", "metrics-server": "v0.9.0", "go": "1.26", "kubernetes": "v1.37.2"},
+        "started": "2026-11-30T12:00:00Z",
+        "nodes": 100,
+        "pods": 7000,
+        "containers": 14000,
+    }
+
+    *table, _, where = report.markdown(found).splitlines()
+
+    assert [
+        "| row | kubeglance | metrics-server | ratio | target |",
+        "|---|---|---|---|---|",
+        "| `list_pods_json` | 310 requests/s | 21.0 requests/s | 14.8 | >= 10 |",
+        "| `rss_idle` | 110 MiB | 140 MiB | 0.786 | <= 0.75 (missed) |",
+    ] == table
+    assert where.startswith(
+        "Medians of one run on 2 processors (Some CPU), 2026-11-30: kubeglance at abc on Python 3.11, metrics-server v0.9.0"
+    )
+
+
+def test_the_chart_turns_over_what_costs_less() -> None:
+    """A bar to the right of 1 is better, whichever way the row goes; a target is turned with it."""
+    rate, cost = chart.bars(ROWS)
+
+    assert ("list_pods_json", 10, True) == (rate.name, rate.target, rate.met)
+    assert [310 / 21, 140 / 110, 1 / 0.75] == pytest.approx([rate.times, cost.times, cost.target], rel=1e-3)
+    assert cost.met is False
 
 
 TARGETS = {

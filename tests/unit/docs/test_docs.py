@@ -13,6 +13,8 @@ from app.cli.flags import all_flags
 from app.cli.metrics_server_flags import FLAGS
 from app.cli.version import version_line
 from app.telemetry import Metrics
+from benchmarks.rows import Better
+from benchmarks.workloads import FIGURES
 from collectors._base import Cause
 from tests.unit.docs import derived
 from tests.unit.lab.kubelets import FAULTS
@@ -139,6 +141,17 @@ def test_numbers_of_the_failure_families_agree() -> None:
 
         assert sorted(set(numbers), key=int) == numbers
         assert set() == named - set(numbers)
+
+
+def test_every_row_of_the_benchmarks_is_described() -> None:
+    """With its target; rows of more connections end in their number, which the page says of all."""
+    described: dict[str, str] = {}
+    for names, target in re.findall(r"^\| (`[a-z].*?`) \| ([<>]= [\d.]+)? ?\|", read("docs/benchmarks.md"), re.MULTILINE):
+        described |= dict.fromkeys(re.findall(r"`(\w+)`", names), target)
+
+    figures = [figure for figure in FIGURES if not re.search(r"_\d+$", figure.name)]
+    bounds = {Better.LOWER: "<=", Better.HIGHER: ">="}
+    assert {figure.name: f"{bounds[figure.better]} {figure.target}" if figure.target else "" for figure in figures} == described
 
 
 def links() -> Iterator[tuple[Path, str]]:
