@@ -9,6 +9,9 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
+import aiohttp
+import httpx
+
 from app.clock import SystemClock
 from benchmarks import load, micro, report, results, side_by_side
 from benchmarks.answers import WrongAnswer
@@ -27,7 +30,7 @@ NEEDED = ("etcd", "kube-apiserver", "kubectl", "metrics-server")
 SUITES: Mapping[str, Callable[[Scenario, frozenset[str], Path], list[Row]]] = {"peer": side_by_side.run}
 """What gives rows: scenario, names of rows that are wanted (none: all), and a folder for logs."""
 
-FAILURES = (AssertionError, OSError, LoadFailed, ProcessDied, WaitedInVain, WrongAnswer)
+FAILURES = (AssertionError, OSError, httpx.HTTPError, aiohttp.ClientError, LoadFailed, ProcessDied, WaitedInVain, WrongAnswer)
 """What can go wrong with programs and machine; anything else is a mistake of ours."""
 
 
@@ -55,7 +58,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         shutil.rmtree(directory, ignore_errors=True)
         return 130
     except FAILURES as error:
-        return _refuse(f"{str(error).partition(chr(10))[0]}; logs are in {directory}")
+        lines = (str(error) or repr(error)).splitlines()  # of a program that died: what happened, and the end of its log
+        return _refuse(f"{' '.join(dict.fromkeys([lines[0], lines[-1]]))} (logs are in {directory})")
     shutil.rmtree(directory, ignore_errors=True)
     found = results.document(scenario, rows, started=started, seconds=elapsed())
     is_whole = scenario is FULL and arguments.suite == "all" and not only

@@ -158,10 +158,6 @@ async def _fill(plane: ControlPlane, plan: Plan, kubelet_port: int) -> dict[str,
     async with aiohttp.ClientSession(plane.server, connector=connector) as session:
         for name in plan.namespaces:
             await call("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        async with asyncio.TaskGroup() as group:
-            for number in range(plan.nodes):
-                group.create_task(node(number))
-        async with asyncio.TaskGroup() as group:
-            for planned in plan.all_pods():
-                group.create_task(pod(planned))
+        await asyncio.gather(*map(node, range(plan.nodes)))
+        await asyncio.gather(*map(pod, plan.all_pods()))
     return uids

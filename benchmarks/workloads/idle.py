@@ -8,6 +8,7 @@ and with kubeglance's second source the summaries too.
 import time
 from itertools import pairwise
 
+from benchmarks.answers import WrongAnswer
 from benchmarks.progress import say
 from benchmarks.rows import Better, Figure, Row
 from benchmarks.scenarios import RESOLUTION
@@ -43,10 +44,17 @@ def _cpu(stage: Idle) -> list[list[float]]:
         stage.cluster.check()
         for server, own in zip(stage.servers, marks, strict=True):
             own.append((server.processes.cpu_seconds(), kubelets.scrapes(server.token)))
-    values = [[1000 * (cpu - cpu0) / (scrapes - scrapes0) for (cpu0, scrapes0), (cpu, scrapes) in pairwise(own)] for own in marks]
+    values = [[_cost(*pair) for pair in pairwise(own)] for own in marks]
     for server, costs in zip(stage.servers, values, strict=True):
         say(f"{server.name}: CPU {', '.join(f'{cost:.3f}' for cost in costs)} ms a node-scrape")
     return values
+
+
+def _cost(before: tuple[float, int], after: tuple[float, int]) -> float:
+    """Milliseconds a scrape between two readings of CPU seconds and scrapes."""
+    if after[1] == before[1]:
+        raise WrongAnswer("a server has scraped nothing for a whole window")
+    return 1000 * (after[0] - before[0]) / (after[1] - before[1])
 
 
 def _memory(stage: Idle) -> list[list[float]]:
