@@ -35,6 +35,7 @@ from app.kube.client import KubeClient
 from app.kube.config import Connection
 from app.kube.records import Key
 from app.kube.reflector import Reflector
+from app.kubelet.channel import Dialer
 from app.pipeline.connections import kubelet_client, raise_file_limit
 from app.pipeline.faults import Faults
 from app.pipeline.pool import Pool
@@ -85,13 +86,13 @@ class Kubeglance:
         clock: Clock,
         registry: CollectorRegistry,
         kube_transport: httpx.AsyncBaseTransport | None = None,
-        kubelet_transport: httpx.AsyncBaseTransport | None = None,
+        kubelet_dialer: Dialer | None = None,
     ) -> None:
         """`connection` leads to kube-apiserver; TokenReviews and SubjectAccessReviews may be asked elsewhere (settings)."""
         self._settings = settings
         self._clock = clock
         self._client = KubeClient(connection, transport=kube_transport)
-        self._kubelets = kubelet_client(settings, connection, transport=kubelet_transport)
+        self._kubelets = kubelet_client(settings, connection, dialer=kubelet_dialer)
         self._closing = [self._client.aclose, self._kubelets.aclose]
         self.trust = Trust()
         self.nodes, self.pods = Nodes(), Pods()

@@ -7,7 +7,6 @@ CollectError            the source did not give what was asked: a cause, a messa
 from enum import StrEnum
 from typing import Protocol
 
-import httpx
 from msgspec import Struct
 
 
@@ -88,13 +87,23 @@ class Batch(Struct, frozen=True):
     """One scrape. `node` is None where the body had no usable node line; `pods` is keyed by (namespace, name).
 
     `dropped` counts lines or entries that could not be used; each costs itself only. `agent_started` is when the kubelet itself
-    started (Unix ns), None if the source does not tell it.
+    started (Unix ns), None if the source does not tell it. `layout` is what the collector may use to read the next body of the same
+    source faster, None if nothing; only the collector knows what is in it.
     """
 
     node: Sample | None
     pods: dict[tuple[str, str], PodSamples]
     dropped: int = 0
     agent_started: int | None = None
+    layout: object = None
+
+
+class Client(Protocol):
+    """What collectors of kubelets ask through. It does what a scrape needs: a bounded GET, and causes of failures."""
+
+    async def get(self, url: str, *, limit: int) -> bytes:
+        """The body of a GET that was answered 200, at most `limit` bytes. Raises CollectError."""
+        ...
 
 
 class Collector(Protocol):
@@ -112,9 +121,10 @@ class Collector(Protocol):
     @property
     def path(self) -> str: ...
 
-    async def collect(self, target: Target, client: httpx.AsyncClient, *, received: float) -> Batch:
+    async def collect(self, target: Target, client: Client, *, received: float, layout: object = None) -> Batch:
         """Scrape `target` once. `received` is the wall time just before the request, for samples without a stamp.
 
+        `layout` is that of the last batch from the same target, if there is one. It changes what a scrape costs, never what it gives.
         Raises CollectError or NoData, chained to what caused it. The caller owns the deadline, and tries the target's next address.
         """
         ...

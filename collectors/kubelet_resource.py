@@ -7,11 +7,8 @@ Its families and labels: k8s.io/kubernetes pkg/kubelet/metrics/collectors/resour
 import re
 from typing import NamedTuple
 
-import httpx
-
-from collectors._base import Batch, Cause, CollectError, PodSamples, Sample, Target
+from collectors._base import Batch, Cause, Client, CollectError, PodSamples, Sample, Target
 from collectors._exposition import parse_labels
-from collectors._transport import fetch
 
 BODY_LIMIT = 4 * 1024 * 1024
 """A node of 500 pods with 4 containers each answers with about 1.5 MB."""
@@ -53,9 +50,9 @@ class KubeletResource:
     interval = 15.0
     path = "/metrics/resource"
 
-    async def collect(self, target: Target, client: httpx.AsyncClient, *, received: float) -> Batch:
+    async def collect(self, target: Target, client: Client, *, received: float, layout: object = None) -> Batch:  # noqa: ARG002
         """Scrape once; see Collector.collect."""
-        body = await fetch(client, target, target.path or self.path, limit=BODY_LIMIT)
+        body = await client.get(target.url + (target.path or self.path), limit=BODY_LIMIT)
         return parse(body, received=received)
 
 

@@ -8,12 +8,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TypeVar
 
-import httpx
 import msgspec
 from msgspec import Raw, Struct
 
-from collectors._base import Batch, Cause, CollectError, PodSamples, Sample, Target
-from collectors._transport import fetch
+from collectors._base import Batch, Cause, Client, CollectError, PodSamples, Sample, Target
 
 BODY_LIMIT = 8 * 1024 * 1024
 """The short form of a node of 500 pods with 4 containers each is about 2 MB, the full form 4 MB."""
@@ -88,9 +86,9 @@ class KubeletSummary:
     interval = 30.0
     path = "/stats/summary?only_cpu_and_memory=true"
 
-    async def collect(self, target: Target, client: httpx.AsyncClient, *, received: float) -> Batch:
-        """Scrape once; see Collector.collect."""
-        body = await fetch(client, target, self.path, limit=BODY_LIMIT)
+    async def collect(self, target: Target, client: Client, *, received: float, layout: object = None) -> Batch:  # noqa: ARG002
+        """Scrape once; see Collector.collect. It needs no layout."""
+        body = await client.get(target.url + self.path, limit=BODY_LIMIT)
         return parse(body, received=received)
 
 

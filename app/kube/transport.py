@@ -4,12 +4,9 @@ aiohttp and httpx both have comforts that are wrong here, all turned off: proxie
 that they add, a connection cap, and a name resolver that shares the loop's thread pool.
 """
 
-import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import aiohttp
@@ -17,47 +14,24 @@ import httpx
 from aiohttp.abc import AbstractResolver, ResolveResult
 from httpx_aiohttp import AiohttpTransport
 
-Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
-AddrInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, Address]
+from app.kube.dialing import Resolver, keepalive_socket
 
 
 class PooledResolver(AbstractResolver):
-    """getaddrinfo in a few threads of its own, so that a dead DNS server blocks nothing but look-ups."""
+    """aiohttp's name for a Resolver."""
 
-    def __init__(self, threads: int = 4) -> None:
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="dns")
+    def __init__(self) -> None:
+        self._resolver = Resolver()
 
     async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET) -> list[ResolveResult]:
         """The addresses of `host`. Raises OSError (socket.gaierror), which aiohttp turns into ClientConnectorDNSError."""
-        look_up = partial(socket.getaddrinfo, host, port, family=family, type=socket.SOCK_STREAM)
-        found = await asyncio.get_running_loop().run_in_executor(self._executor, look_up)
         return [
             ResolveResult(hostname=host, host=str(address[0]), port=port, family=kind, proto=proto, flags=socket.AI_NUMERICHOST)
-            for kind, _, proto, _, address in found
+            for kind, _, proto, _, address in await self._resolver.addresses(host, port, family)
         ]
 
     async def close(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
-
-
-def socket_factory(receive_buffer: int | None) -> Callable[[AddrInfo], socket.socket]:
-    """Makes sockets that notice a vanished peer within about a minute, with a small receive buffer if one is asked for.
-
-    Without the small buffer the kernel and TLS layers keep 160 KiB a connection after a 55 KB body, with 16 KiB 94.
-    """
-
-    def make(address: AddrInfo) -> socket.socket:
-        made = socket.socket(address[0], address[1], address[2])
-        made.setblocking(False)
-        if receive_buffer is not None:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
-            if hasattr(socket, option):
-                made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-        return made
-
-    return make
+        self._resolver.close()
 
 
 class PooledTransport(AiohttpTransport):
@@ -79,7 +53,6 @@ def pooled_transport(
     ssl_context: ssl.SSLContext | None,
     *,
     keepalive: float,
-    receive_buffer: int | None = None,
     proxy: str | None = None,
     resolver: PooledResolver | None = None,
 ) -> httpx.AsyncBaseTransport:
@@ -95,7 +68,7 @@ def pooled_transport(
             resolver=names,
             ttl_dns_cache=30,
             dns_cache_max_size=10_000,
-            socket_factory=socket_factory(receive_buffer),
+            socket_factory=keepalive_socket,
         )
         return aiohttp.ClientSession(
             connector=connector,

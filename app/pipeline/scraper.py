@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import httpx
 import structlog
 
 from app.clock import Clock
@@ -13,7 +12,7 @@ from app.pipeline.faults import Faults
 from app.pipeline.grid import Schedule
 from app.pipeline.sink import Sink
 from app.telemetry import Metrics
-from collectors._base import Batch, Cause, CollectError, Collector, Target
+from collectors._base import Batch, Cause, Client, CollectError, Collector, Target
 
 REST_S = 600.0
 _LASTING = {("kubelet_resource", Cause.NOT_FOUND), ("kubelet_summary", Cause.NOT_FOUND), ("kubelet_summary", Cause.FORBIDDEN)}
@@ -36,7 +35,7 @@ class Job:
 class Surroundings:
     """What all loops share."""
 
-    client: httpx.AsyncClient
+    client: Client
     sink: Sink
     clock: Clock
     faults: Faults
@@ -71,6 +70,8 @@ class Scraper:
         self._ready = ready
         self._answered = answered
         self._confused = False
+        self._layout: object = None
+        """That of the last scrape, if it gave a batch; always of the first target."""
 
     async def run(self) -> None:
         """Scrape on the schedule, for ever."""
@@ -137,8 +138,9 @@ class Scraper:
         around = self._around
         failures: list[CollectError] = []
         for target in self._targets:
+            layout, self._layout = self._layout, None
             try:
-                batch = await self._job.collector.collect(target, around.client, received=around.clock.wall())
+                batch = await self._job.collector.collect(target, around.client, received=around.clock.wall(), layout=layout)
             except CollectError as error:
                 if error.cause not in _NEXT_ADDRESS:
                     self._prefer(target)
@@ -146,6 +148,7 @@ class Scraper:
                 failures.append(error)
             else:
                 self._prefer(target)
+                self._layout = batch.layout
                 return batch
         if len(failures) == 1:
             raise failures[0]

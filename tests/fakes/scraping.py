@@ -1,16 +1,15 @@
 """A collector and a sink for tests of the pipeline: scripted answers, and a record of what was published."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import httpx
 from prometheus_client import CollectorRegistry
 
 from app.clock import Clock
 from app.pipeline.faults import Faults
 from app.pipeline.scraper import Surroundings
 from app.telemetry import Metrics
-from collectors._base import Batch, CollectError, Target
+from collectors._base import Batch, Client, CollectError, Target
 
 Answer = Batch | Exception | float
 """What a scrape gives: a batch, an error, or that many seconds of silence and then an empty batch."""
@@ -29,8 +28,10 @@ class FakeCollector:
         self._answers = list(answers) or [EMPTY]
         self._by_url = by_url or {}
         self.asked: list[tuple[float, str]] = []
+        self.layouts: list[object] = []
 
-    async def collect(self, target: Target, client: httpx.AsyncClient, *, received: float) -> Batch:
+    async def collect(self, target: Target, client: Client, *, received: float, layout: object = None) -> Batch:
+        self.layouts.append(layout)
         self.asked.append((round(asyncio.get_running_loop().time(), 3), target.url))
         answer = self._by_url.get(target.url)
         if answer is None:
@@ -66,11 +67,17 @@ class RecordingSink:
         self.failures.append((node, collector, error))
 
 
-def surroundings(clock: Clock, sink: RecordingSink, handler: Callable[[httpx.Request], httpx.Response] | None = None) -> Surroundings:
+class NoClient:
+    """Fake collectors ask nobody."""
+
+    async def get(self, url: str, *, limit: int) -> bytes:
+        raise AssertionError(url)
+
+
+def surroundings(clock: Clock, sink: RecordingSink) -> Surroundings:
     """All that loops share, on a registry of its own."""
     metrics = Metrics(CollectorRegistry())
-    client = httpx.AsyncClient(transport=httpx.MockTransport(handler or (lambda _: httpx.Response(500))))
-    return Surroundings(client=client, sink=sink, clock=clock, faults=Faults(metrics), metrics=metrics)
+    return Surroundings(client=NoClient(), sink=sink, clock=clock, faults=Faults(metrics), metrics=metrics)
 
 
 def values(metrics: Metrics, name: str, labels: Sequence[str]) -> dict[tuple[str, ...], float]:

@@ -15,6 +15,7 @@ from app.main import Kubeglance
 from app.pipeline.supervise import Supervisor
 from app.settings import Settings
 from tests.fakes.clock import LoopClock
+from tests.fakes.dialing import FunctionDialer
 from tests.fakes.replay import Cluster, Stream, once
 from tests.goldens import bodies, cluster
 from tests.goldens.answer import Answer
@@ -83,7 +84,7 @@ async def answering() -> AsyncIterator["Answering"]:
         clock=clock,
         registry=CollectorRegistry(),
         kube_transport=httpx.MockTransport(world),
-        kubelet_transport=httpx.MockTransport(GoldenKubelets(world)),
+        kubelet_dialer=FunctionDialer(GoldenKubelets(world)),
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=server.app), base_url="https://kubeglance.test") as client:
         client.headers.clear()

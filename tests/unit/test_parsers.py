@@ -53,6 +53,7 @@ PROPERTIES = {
     "app.wire.quantity:parse_cpu": "wire.test_quantity:test_parse_never_crashes",
     "app.wire.quantity:parse_bytes": "wire.test_quantity:test_parse_never_crashes",
     # Kubelets
+    "app.kubelet.response:Response": "kubelet.test_response:test_no_bytes_crash_it",
     "collectors._exposition:parse_labels": "collectors.test_kubelet_resource:test_no_text_crashes_the_parser_or_costs_a_good_line",
     "collectors.kubelet_resource:parse": "collectors.test_kubelet_resource:test_no_bytes_crash_the_parser",
     "collectors.kubelet_summary:parse": "collectors.test_kubelet_summary:test_no_document_crashes_the_parser",

@@ -45,7 +45,7 @@ async def _listening(server: _Server, ca: trustme.CA, name: str = "127.0.0.1") -
 @asynccontextmanager
 async def _client(tmp_path: Path, ca: trustme.CA) -> AsyncIterator[httpx.AsyncClient]:
     ca.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    transport = pooled_transport(client_context(tmp_path / "ca.pem"), keepalive=30.0, receive_buffer=16 * 1024)
+    transport = pooled_transport(client_context(tmp_path / "ca.pem"), keepalive=30.0)
     headers = {"User-Agent": "kubeglance", "Accept-Encoding": "identity"}
     async with httpx.AsyncClient(transport=transport, cookies=no_cookies(), headers=headers, trust_env=False) as client:
         yield client

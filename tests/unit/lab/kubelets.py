@@ -6,12 +6,12 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 
-import aiohttp
 import httpx
 
+from tests.fakes.dialing import Reply
 from tests.fakes.replay import Stream
 
-Answer = Callable[[httpx.Request], Awaitable[httpx.Response]]
+Answer = Callable[[httpx.Request], Awaitable[Reply]]
 LIGHT, FULL = "/metrics/resource", "/stats/summary"
 
 
@@ -23,17 +23,15 @@ class Kubelets:
         self.asked: list[tuple[float, str, str]] = []
         """(second, address, path) of every request."""
 
-    async def __call__(self, request: httpx.Request) -> httpx.Response:
+    async def __call__(self, request: httpx.Request) -> Reply:
         self.asked.append((round(asyncio.get_running_loop().time(), 1), request.url.host, request.url.path))
         return await self.answers.get((request.url.host, request.url.path), status(404))(request)
 
 
-async def _pieces(pieces: Iterable[bytes], pause: float = 0, then: Exception | None = None) -> AsyncIterator[bytes]:
+async def _pieces(pieces: Iterable[bytes], pause: float = 0) -> AsyncIterator[bytes]:
     for piece in pieces:
         yield piece
         await asyncio.sleep(pause)
-    if then is not None:
-        raise then
 
 
 def body(content: bytes | str, *, after: float = 0, headers: dict[str, str] | None = None) -> Answer:
@@ -56,11 +54,20 @@ def status(code: int, **headers: str) -> Answer:
     return answer
 
 
-def raises(outer: type[httpx.TransportError], inner: Exception | None = None) -> Answer:
-    """Fails as httpx-aiohttp does: an httpx error, and what it was made of as its cause."""
+def raises(error: OSError) -> Answer:
+    """The connection fails."""
 
-    async def answer(_request: httpx.Request) -> httpx.Response:
-        raise outer("failed") from inner
+    async def answer(_request: httpx.Request) -> Reply:
+        raise error
+
+    return answer
+
+
+def says(content: bytes) -> Answer:
+    """These bytes, and the connection ends."""
+
+    async def answer(_request: httpx.Request) -> Reply:
+        return content
 
     return answer
 
@@ -74,12 +81,12 @@ def drip(content: str) -> Answer:
     return answer
 
 
-def cut(content: str, *, then: Exception | None = None) -> Answer:
-    """The first two thirds of `content`, then the end of the connection: noticed by the transport, if it raises `then`."""
+def cut(content: str) -> Answer:
+    """The first two thirds of `content`, as if that were all: HTTP tells nothing of what is missing."""
 
     async def answer(_request: httpx.Request) -> httpx.Response:
         data = content.encode()
-        return httpx.Response(200, stream=Stream(_pieces([data[: len(data) * 2 // 3]], then=then)))
+        return httpx.Response(200, stream=Stream(_pieces([data[: len(data) * 2 // 3]])))
 
     return answer
 
@@ -109,17 +116,17 @@ def _x509(why: str) -> ssl.SSLCertVerificationError:
     return error
 
 
-DOWN = raises(httpx.ConnectError, ConnectionRefusedError(111, "Connection refused"))
+DOWN = raises(ConnectionRefusedError(111, "Connection refused"))
 HANGS = body("", after=3600)
 FAULTS: dict[str, tuple[str, Answer]] = {
     "down": ("dial", DOWN),
-    "no route": ("dial", raises(httpx.ConnectError, OSError(113, "No route to host"))),
-    "no such host": ("dns", raises(httpx.ConnectError, socket.gaierror(-2, "Name or service not known"))),
+    "no route": ("dial", raises(OSError(113, "No route to host"))),
+    "no such host": ("dns", raises(socket.gaierror(-2, "Name or service not known"))),
     "hangs": ("deadline", HANGS),
     "drips": ("deadline", drip("# a kubelet that never comes to its point\n" * 9)),
-    "connection reset": ("closed", raises(httpx.ReadError, ConnectionResetError(104, "Connection reset by peer"))),
-    "closed without an answer": ("closed", raises(httpx.RemoteProtocolError, aiohttp.ServerDisconnectedError())),
-    "truncated": ("closed", cut("x" * 90, then=httpx.RemoteProtocolError("peer closed connection"))),
+    "connection reset": ("closed", raises(ConnectionResetError(104, "Connection reset by peer"))),
+    "closed without an answer": ("closed", says(b"")),
+    "truncated": ("closed", says(b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n" + b"x" * 60)),
     "401": ("unauthorized", status(401)),
     "403": ("forbidden", status(403)),
     "404": ("not_found", status(404)),
@@ -134,10 +141,10 @@ FAULTS: dict[str, tuple[str, Answer]] = {
     "scrape_error 1": ("payload", body("resource_scrape_error 1\nscrape_error 1\n")),
     "a gzip bomb": ("encoding", body(BOMB, headers={"content-encoding": "gzip"})),
     "100 MB": ("too_large", Flood()),
-    "not HTTP": ("payload", raises(httpx.RemoteProtocolError, aiohttp.ClientResponseError(None, (), status=400))),  # type: ignore[arg-type]  # as aiohttp's own tests do
-    "x509: unknown authority": ("certificate", raises(httpx.ConnectError, _x509("unable to get local issuer certificate"))),
-    "x509: no such SAN": ("certificate", raises(httpx.ConnectError, _x509("IP address mismatch, certificate is not valid for '10.0.0.1'"))),
-    "x509: expired": ("certificate", raises(httpx.ConnectError, _x509("certificate has expired"))),
-    "no TLS there": ("certificate", raises(httpx.ConnectError, ssl.SSLError(1, "wrong version number"))),
+    "not HTTP": ("payload", says(b"SSH-2.0-OpenSSH_9.6\r\n")),
+    "x509: unknown authority": ("certificate", raises(_x509("unable to get local issuer certificate"))),
+    "x509: no such SAN": ("certificate", raises(_x509("IP address mismatch, certificate is not valid for '10.0.0.1'"))),
+    "x509: expired": ("certificate", raises(_x509("certificate has expired"))),
+    "no TLS there": ("certificate", raises(ssl.SSLError(1, "wrong version number"))),
 }
 """Every way to fail: the cause that is told of it, and the answer."""

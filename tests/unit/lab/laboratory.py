@@ -15,6 +15,7 @@ from app.main import Kubeglance
 from app.pipeline.supervise import Supervisor
 from app.settings import Settings
 from tests.fakes.clock import LoopClock
+from tests.fakes.dialing import FunctionDialer
 from tests.unit.lab import bodies, kubelets
 from tests.unit.lab.bodies import NODE, START
 from tests.unit.lab.cluster import Object, ScriptedCluster
@@ -159,7 +160,7 @@ async def laboratory(begin: Sequence[Act] = (), **settings: Any) -> AsyncIterato
         clock=clock,
         registry=registry,
         kube_transport=httpx.MockTransport(cluster),
-        kubelet_transport=httpx.MockTransport(fleet),
+        kubelet_dialer=FunctionDialer(fleet),
     )
     transport = httpx.ASGITransport(app=server.app)
     headers = {"Authorization": "Bearer good"}

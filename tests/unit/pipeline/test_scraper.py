@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 from app.errors import KubeError
 from app.pipeline.grid import Grid, Schedule
 from app.pipeline.scraper import Job, Scraper, Surroundings
-from collectors._base import Cause, CollectError, Target
+from collectors._base import Batch, Cause, CollectError, Target
 from tests.fakes.clock import LoopClock
 from tests.fakes.scraping import EMPTY, FakeCollector, RecordingSink, surroundings, values
 
@@ -86,6 +86,23 @@ async def test_an_answer_with_an_error_ends_the_search() -> None:
 
     assert [url for _, url in collector.asked] == ["https://a", "https://b", "https://b"]
     assert [error for _, _, error in sink.failures] == [forbidden, forbidden]
+
+
+async def test_a_layout_lasts_from_one_batch_to_the_next() -> None:
+    """A scrape that failed ends it: the collector begins anew with whatever answers then."""
+    collector = FakeCollector(*(Batch(node=None, pods={}, layout=layout) for layout in "ab"), CollectError(Cause.STATUS, "no"), EMPTY)
+    await _run(collector, RecordingSink(), seconds=50)
+
+    assert collector.layouts == [None, "a", "b", None]
+
+
+async def test_a_layout_is_of_one_address() -> None:
+    """Another address may lead to another kubelet."""
+    refused = CollectError(Cause.DIAL, "refused")
+    collector = FakeCollector(by_url={"https://a": refused, "https://b": Batch(node=None, pods={}, layout="b")})
+    await _run(collector, RecordingSink(), seconds=20, urls=("https://a", "https://b"))
+
+    assert collector.layouts == [None, None, "b"]
 
 
 async def test_when_no_address_works_all_are_named() -> None:

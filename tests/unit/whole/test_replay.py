@@ -14,6 +14,7 @@ from app.main import Kubeglance
 from app.pipeline.supervise import Supervisor
 from app.settings import Settings
 from tests.fakes.clock import LoopClock
+from tests.fakes.dialing import FunctionDialer
 from tests.fakes.replay import START, Cluster, RecordedKubelet
 
 pytestmark = pytest.mark.looptime
@@ -50,7 +51,7 @@ async def running(**settings: Any) -> AsyncIterator[Whole]:
         clock=clock,
         registry=CollectorRegistry(),
         kube_transport=httpx.MockTransport(cluster),
-        kubelet_transport=httpx.MockTransport(kubelet),
+        kubelet_dialer=FunctionDialer(kubelet),
     )
     transport = httpx.ASGITransport(app=server.app)
     headers = {"Authorization": "Bearer good"}

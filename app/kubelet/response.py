@@ -1,0 +1,91 @@
+"""One HTTP/1.1 response to a GET, read as it arrives. It knows no sockets."""
+
+import httptools
+
+_OVERHEAD = 64 * 1024
+"""Bytes that head, framing and trailers may have beyond those of the body: an endless head grows no further."""
+
+_FRAMING = {b"content-length", b"transfer-encoding"}
+
+
+class NotHTTPError(Exception):
+    """What came is no HTTP response."""
+
+
+class TruncatedError(ConnectionError):
+    """The connection ended before the response did."""
+
+
+class Response:
+    """`status` is 0 until the head is whole; 1xx responses before the final one are passed over.
+
+    `encoding` is the body's Content-Encoding, `size` how many of its bytes came so far, `received` how many bytes came at all.
+    `complete` turns true with the last byte; `reusable` tells whether the connection may then carry another request.
+    """
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.encoding = "identity"
+        self.size = 0
+        self.received = 0
+        self.complete = False
+        self.reusable = False
+        self._delimited = False
+        self._pieces: list[bytes] = []
+        self._parser = httptools.HttpResponseParser(self)
+
+    @property
+    def body(self) -> bytes:
+        """All of the body that came."""
+        return b"".join(self._pieces)
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes. Raises NotHTTPError. What comes after the end counts against the connection only."""
+        self.received += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as exc:
+            self.reusable = False
+            if not self.complete:
+                raise NotHTTPError(str(exc)) from exc
+        if self.received - self.size > self.size + _OVERHEAD:
+            raise NotHTTPError("more framing than content")
+
+    def end(self) -> None:
+        """The connection ended. Raises TruncatedError, unless that is how the body's end is told."""
+        if not self.status or self._delimited:
+            raise TruncatedError
+        self.complete = True
+
+    def close(self) -> None:
+        """Nothing comes any more. The parser is let go of: it refers back to this, and only garbage collection would free the two."""
+        del self._parser
+
+    def on_message_begin(self) -> None:
+        """Part of httptools' protocol, as all that follows."""
+        self.reusable = False
+        if not self.complete:
+            self.encoding = "identity"
+            self._delimited = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name in _FRAMING:
+            self._delimited = True
+        elif name == b"content-encoding" and not self.status:
+            self.encoding = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status >= 200 and not self.status:
+            self.status = status
+
+    def on_body(self, piece: bytes) -> None:
+        if not self.complete:
+            self.size += len(piece)
+            self._pieces.append(piece)
+
+    def on_message_complete(self) -> None:
+        if self.status and not self.complete:
+            self.complete = True
+            self.reusable = self._parser.should_keep_alive()

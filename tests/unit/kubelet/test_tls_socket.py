@@ -1,0 +1,243 @@
+"""Real TLS over loopback, on both event loops: the sockets' readiness is what they differ in."""
+
+import asyncio
+import select
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from app.kube.config import client_context
+from app.kube.credentials import FixedCredentials
+from app.kubelet.client import KubeletClient
+from app.kubelet.failures import CLOSED
+from app.kubelet.tls_socket import TlsDialer, TlsSocket
+from tests.unit.serving.loopback import LOOPS, run
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+pytestmark = pytest.mark.parametrize("loop", LOOPS)
+BODY = bytes(range(256)) * 1024
+
+
+class _World:
+    """A server at `port` and a dialer that trusts its authority."""
+
+    def __init__(self, port: int, dialer: TlsDialer) -> None:
+        self.port = port
+        self.dialer = dialer
+
+    async def dial(self) -> TlsSocket:
+        return await self.dialer.dial("127.0.0.1", self.port)
+
+
+@asynccontextmanager
+async def _world(serve: Serve, folder: Path, *, name: str = "127.0.0.1", known: bool = True, tls: bool = True) -> AsyncIterator[_World]:
+    """`name` is the one in the server's certificate, `known` whether its authority is trusted."""
+    authority = trustme.CA()
+    (authority if known else trustme.CA()).cert_pem.write_to_path(str(folder / "ca.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(name).configure_cert(context)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context if tls else None)
+    dialer = TlsDialer(client_context(folder / "ca.pem"))
+    async with server:
+        yield _World(server.sockets[0].getsockname()[1], dialer)
+    dialer.close()
+
+
+async def _whole_body(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(BODY)
+    await writer.drain()
+    writer.close()
+
+
+async def _all(channel: TlsSocket) -> bytes:
+    pieces = [await channel.receive()]
+    while pieces[-1]:
+        pieces.append(await channel.receive())
+    return b"".join(pieces)
+
+
+def test_what_is_sent_arrives(loop: str, tmp_path: Path) -> None:
+    """More than the buffers of both sides hold, in both directions, and then the end."""
+    got: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        got.append(await reader.readexactly(len(BODY) * 32))
+        await _whole_body(reader, writer)
+
+    async def test() -> None:
+        async with _world(serve, tmp_path) as world:
+            channel = await world.dial()
+            await channel.send(BODY * 32)
+            assert BODY == await _all(channel)
+            channel.close()
+            channel.close()
+
+    run(loop, test())
+    assert [BODY * 32] == got
+
+
+def test_one_connection_carries_many_requests(loop: str, tmp_path: Path) -> None:
+    """The handshake is paid once; the server sees one connection."""
+    connections: list[list[bytes]] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append([])
+        try:
+            while True:
+                connections[-1].append((await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")[0])
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY))
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+    async def test() -> None:
+        async with _world(serve, tmp_path) as world:
+            client = KubeletClient(world.dialer, FixedCredentials(), keepalive=30, connect_timeout=5)
+            for path in ("metrics/resource", "stats/summary", "metrics/resource"):
+                assert BODY == await client.get(f"https://127.0.0.1:{world.port}/{path}", limit=len(BODY))
+            await client.aclose()
+
+    run(loop, test())
+    assert [[b"GET /metrics/resource HTTP/1.1", b"GET /stats/summary HTTP/1.1", b"GET /metrics/resource HTTP/1.1"]] == connections
+
+
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        pytest.param({"name": "other.example"}, ssl.SSLCertVerificationError, id="certificate for another name"),
+        pytest.param({"known": False}, ssl.SSLCertVerificationError, id="unknown authority"),
+        pytest.param({"tls": False}, ssl.SSLError, id="no TLS there"),
+    ],
+)
+def test_a_handshake_that_fails(loop: str, tmp_path: Path, how: dict[str, Any], error: type[Exception]) -> None:
+    """OpenSSL's own error tells why."""
+
+    async def test() -> None:
+        async with _world(_whole_body, tmp_path, **how) as world:
+            with pytest.raises(error):
+                await world.dial()
+
+    run(loop, test())
+
+
+def test_a_server_that_closes_instead_of_shaking_hands(loop: str, tmp_path: Path) -> None:
+    """It is told from a certificate that is not trusted."""
+
+    async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async def test() -> None:
+        async with _world(serve, tmp_path, tls=False) as world:
+            with pytest.raises(CLOSED):
+                await world.dial()
+
+    run(loop, test())
+
+
+def test_nobody_listens(loop: str, tmp_path: Path) -> None:
+    """Refused is refused."""
+
+    async def test() -> None:
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            async with _world(_whole_body, tmp_path) as world:
+                with pytest.raises(ConnectionRefusedError):
+                    await world.dialer.dial("127.0.0.1", unused.getsockname()[1])
+
+    run(loop, test())
+
+
+def test_a_handshake_that_is_given_up_leaves_no_connection(loop: str, tmp_path: Path) -> None:
+    """A server that takes connections and says nothing costs a socket until the deadline, and none afterwards."""
+
+    async def test() -> None:
+        taken, ended = asyncio.Event(), asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            taken.set()
+            await reader.read()
+            ended.set()
+            writer.close()
+
+        async with _world(serve, tmp_path, tls=False) as world:
+            dialling = asyncio.ensure_future(world.dial())
+            await taken.wait()
+            dialling.cancel()
+            await ended.wait()
+            assert dialling.cancelled()
+
+    run(loop, test())
+
+
+@pytest.mark.parametrize("farewell", [pytest.param(b"", id="it ends"), pytest.param(b"unasked", id="the server speaks unasked")])
+def test_the_end_of_a_connection_that_rests_is_noticed(loop: str, tmp_path: Path, farewell: bytes) -> None:
+    """So that the next request does not find it stale, and no socket is left behind."""
+
+    async def test() -> None:
+        go, ended = asyncio.Event(), asyncio.Event()
+
+        async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await go.wait()
+            writer.write(farewell)
+            writer.close()
+
+        async with _world(serve, tmp_path) as world:
+            channel = await world.dial()
+
+            def end() -> None:
+                channel.close()
+                ended.set()
+
+            channel.rest(end)
+            go.set()
+            await ended.wait()
+
+    run(loop, test())
+
+
+def test_session_tickets_end_nothing(loop: str) -> None:
+    """TLS 1.3 servers send them when they like: the connection goes on resting. This server is played by hand: its tickets are late."""
+
+    async def test() -> None:
+        authority, theirs = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("node").configure_cert(theirs)
+        ours = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        authority.configure_trust(ours)
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        server = theirs.wrap_bio(incoming, outgoing, server_side=True)
+        far, near = socket.socketpair()
+        near.setblocking(False)
+        near_file = near.fileno()
+        channel = TlsSocket(ours.wrap_socket(near, server_hostname="node", do_handshake_on_connect=False))
+        shaking = asyncio.ensure_future(channel.shake_hands())
+        await asyncio.sleep(0)
+        incoming.write(far.recv(65536))
+        with pytest.raises(ssl.SSLWantReadError):
+            server.do_handshake()
+        far.sendall(outgoing.read())
+        await shaking
+        ended: list[bool] = []
+        channel.rest(lambda: ended.append(True))
+        incoming.write(far.recv(65536))
+        server.do_handshake()
+        far.sendall(outgoing.read())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not select.select([near_file], [], [], 0)[0]
+        assert [] == ended
+
+        await channel.send(b"question")
+        incoming.write(far.recv(65536))
+        assert b"question" == server.read()
+        server.write(b"answer")
+        far.sendall(outgoing.read())
+        assert b"answer" == await channel.receive()
+        channel.close()
+        far.close()
+
+    run(loop, test())
