@@ -134,14 +134,15 @@ def _split(headers: Headers, bundle: TrustBundle) -> tuple[Credentials, list[tup
 
 def _refuse_impersonation(credentials: Credentials, user: User) -> None:
     """kube-apiserver resolves and removes Impersonate-*, so none comes through it. To ignore one would answer as somebody else."""
-    if any(name.startswith(b"impersonate-") for name, _ in credentials):
-        raise Problem(
-            403,
-            "Forbidden",
-            f"forbidden: User {quote(user.name)} cannot impersonate here: send requests with Impersonate-* headers to kube-apiserver",
-            details={},
-            headers=(("X-Content-Type-Options", "nosniff"),),
-        )
+    for name, _ in credentials:
+        if name.startswith(b"impersonate-"):
+            raise Problem(
+                403,
+                "Forbidden",
+                f"forbidden: User {quote(user.name)} cannot impersonate here: send requests with Impersonate-* headers to kube-apiserver",
+                details={},
+                headers=(("X-Content-Type-Options", "nosniff"),),
+            )
 
 
 def _unauthorized(why: str, *, close: bool = False) -> Problem:

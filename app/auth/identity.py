@@ -13,7 +13,7 @@ UNAUTHENTICATED = "system:unauthenticated"
 MASTERS = "system:masters"
 
 
-class User(Struct, frozen=True):
+class User(Struct, frozen=True, cache_hash=True):
     """An authenticated (or anonymous) caller. `extra` is sorted by key so that a User can be part of a cache key."""
 
     name: str

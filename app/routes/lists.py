@@ -1,7 +1,7 @@
 """Lists as joins of encoded objects, whole or in pieces: whatever a list's length, it takes the loop some milliseconds at a time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -108,32 +108,31 @@ async def whole(form: ListForm, items: Sequence[Item], page: Page, *, most: int)
 async def measure(form: ListForm, items: Sequence[Item], page: Page) -> tuple[int, int]:
     """The lengths of a list's elements, with separators, and of its body."""
     length = 0
-    async for elements in _pieces(form, items):
+    for elements in _pieces(form, items):
         length += len(elements)
+        await asyncio.sleep(0)
     start, end = form.frame(page, length)
     return length, len(start) + length + len(end)
 
 
-async def stream(form: ListForm, items: Sequence[Item], page: Page, length: int | None) -> AsyncIterator[bytes]:
+async def stream(form: ListForm, items: Sequence[Item], page: Page, length: int | None) -> AsyncGenerator[bytes, None]:
     """The body of a list, made as it is taken: who does not read holds some hundred objects. `length` is that of the elements."""
     start, end = form.frame(page, length)
     yield start
-    async for elements in _pieces(form, items):
+    for elements in _pieces(form, items):
         yield elements
+        await asyncio.sleep(0)
     yield end
 
 
-async def _pieces(form: ListForm, items: Sequence[Item]) -> AsyncIterator[bytes]:
+def _pieces(form: ListForm, items: Sequence[Item]) -> Iterator[bytes]:
     """The elements, joined in parts, and what stands between the parts."""
     keep = len(items) <= MOST_KEPT
     separator = b""
     for part in _parts(items, STREAMED_AT_ONCE):
         elements = form.join(part, keep=keep).elements
-        if elements:
-            yield separator
-            yield elements
-            separator = form.separator
-        await asyncio.sleep(0)
+        yield separator + elements if elements else b""
+        separator = form.separator if elements else separator
 
 
 def _parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -72,8 +72,9 @@ class Dispatcher:
             await self._app(scope, receive, send)
             return
         path: str = scope["path"]
-        app = self._resource_endpoint if scope["method"] in {"GET", "HEAD"} and self._is_hot(path) else self._app
-        if not self._max_in_flight or never_refused(path):
+        is_hot = scope["method"] in {"GET", "HEAD"} and self._is_hot(path)
+        app = self._resource_endpoint if is_hot else self._app
+        if not self._max_in_flight or (not is_hot and never_refused(path)):
             await app(scope, receive, send)
             return
         if self._in_flight >= self._max_in_flight:

@@ -2,13 +2,16 @@
 
 import asyncio
 from typing import Any
+from urllib.parse import unquote
 
+import httptools
 import structlog
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from app.auth.identity import PEER_KEY
 from app.errors import Problem
+from app.serving.exchange import Exchange
 from app.serving.peer import NO_PEER, ConnectionPeer, read_peer
 from app.serving.state import ServingState
 from app.wire.status import encode_status
@@ -137,9 +140,39 @@ class KubeglanceProtocol(HttpToolsProtocol):
         if self.parser.should_upgrade() or self._asks_for_upgrade():
             self._refusal = _UPGRADE
             raise _Refused
-        super().on_headers_complete()
-        if isinstance(self.server_state, ServingState) and self.server_state.draining:
-            self.cycle.keep_alive = False
+        self._read_request_line()
+        earlier: RequestResponseCycle | None = self.cycle
+        self.cycle = self._exchange()
+        if earlier is None or earlier.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
+
+    def _read_request_line(self) -> None:
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        self.scope["method"] = self.parser.get_method().decode("ascii")
+        self.scope["http_version"] = self.parser.get_http_version()
+        self.scope["path"] = unquote(path) if "%" in path else path
+        self.scope["raw_path"] = url.path
+        self.scope["query_string"] = url.query or b""
+
+    def _exchange(self) -> Exchange:
+        draining = isinstance(self.server_state, ServingState) and self.server_state.draining
+        return Exchange(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=self.parser.should_keep_alive() and self.scope["http_version"] != "1.0" and not draining,
+            on_response=self.on_response_complete,
+        )
 
     def eof_received(self) -> None:
         """The peer will send no more: the connection is closed when what is written is taken, and cut if that takes too long."""

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 
 import structlog
@@ -17,6 +18,8 @@ KEEP_ALIVE = 130
 
 GRACEFUL_SHUTDOWN = 15
 """Seconds that requests under way get at the end."""
+
+_TICK_S = 1.0
 
 _log = structlog.get_logger(__name__)
 
@@ -65,6 +68,8 @@ class Server(uvicorn.Server):
         self._on_drain = on_drain
         self._asked_to_drain = False
         self._ends: float | None = None
+        self._asked = asyncio.Event()
+        self._wake: Callable[[], object] = lambda: None
 
     @property
     def port(self) -> int:
@@ -76,13 +81,24 @@ class Server(uvicorn.Server):
         if self._asked_to_drain:
             self.should_exit = self.force_exit = True
         self._asked_to_drain = True
+        self._wake()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002  a signal handler's form
         """uvicorn's signal handler. The signal is not raised again at the end: a drained server has ended well."""
         self.drain()
 
+    async def main_loop(self) -> None:
+        """uvicorn's own looks ten times a second for what is due; here it is once, for the Date header, and whenever `drain` was called."""
+        loop = asyncio.get_running_loop()
+        self._wake = lambda: loop.call_soon_threadsafe(self._asked.set)
+        while not await self.on_tick(0):
+            self._asked.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TICK_S if self._ends is None else min(_TICK_S, self._ends - loop.time())):
+                    await self._asked.wait()
+
     async def on_tick(self, counter: int) -> bool:
-        """uvicorn's heartbeat, ten times a second."""
+        """What is due now; True ends the server. uvicorn writes the Date header anew where `counter` is a multiple of ten."""
         if self._asked_to_drain and self._ends is None:
             _log.info("draining: readiness is withdrawn, requests are served on", seconds=self._shutdown_delay)
             self._ends = asyncio.get_running_loop().time() + self._shutdown_delay

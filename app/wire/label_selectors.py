@@ -8,6 +8,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from app.errors import Problem
 from app.wire.label_matching import Requirement, compile_matcher, int64
@@ -18,6 +19,7 @@ from app.wire.status import bad_request, quote
 _TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!(),<>])|([^ \t\r\n=!(),<>]+))")
 _OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
 _EXPECTED = "in, notin, =, ==, !=, gt, lt"
+_LONGEST_KEPT = 256
 _REVIEW_OPERATORS = {"in": "In", "=": "In", "==": "In", "notin": "NotIn", "!=": "NotIn", "exists": "Exists", "!": "DoesNotExist"}
 
 
@@ -45,8 +47,15 @@ def parse_label_selector(text: str) -> LabelSelector:
     """The selector in `text`. Raises Problem 400 with upstream's words."""
     if not text:
         return EVERYTHING
+    return _kept(text) if len(text) <= _LONGEST_KEPT else _parsed(text)
+
+
+def _parsed(text: str) -> LabelSelector:
     check_size("labelSelector", text.count(",") + 1)  # a comma stands between requirements and between values
     return LabelSelector(_Parser(text).parse())
+
+
+_kept = lru_cache(maxsize=1024)(_parsed)  # each HPA sends its own again and again, and reading it costs as much as all else of an answer
 
 
 class _Parser:

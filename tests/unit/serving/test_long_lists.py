@@ -14,7 +14,7 @@ from tests.fakes.clock import ManualClock
 from tests.fakes.kinds import PODS, make_collection, make_item
 from tests.fakes.protobuf import decode
 from tests.unit.serving.loopback import Connection, Reply, connected, run
-from tests.unit.serving.whole import API, serving, whole_app
+from tests.unit.serving.whole import API, nothing_breaks, serving, whole_app
 
 COUNT = 1_500
 TABLE = f"{JSON};as=Table;g=meta.k8s.io;v=v1"
@@ -79,5 +79,21 @@ def test_a_client_of_http_1_0() -> None:
             reply = await asked(connection, "?labelSelector=app", version="1.0")
             assert (200, COUNT, str(len(reply.body))) == (reply.status, counted(reply), reply.headers["content-length"])
             assert "transfer-encoding" not in reply.headers
+
+    run("uvloop", asyncio.wait_for(test(), 8))
+
+
+def test_nothing_is_made_for_a_client_that_is_gone() -> None:
+    """The rest of a long list is not encoded for nobody."""
+
+    async def test() -> None:
+        pods = make_collection(*(make_item("a", f"pod-{number:05}", labels={"app": "x" * 2_000}) for number in range(4_000)))
+        async with serving(whole_app(Trust(), ManualClock(), (Served(PODS, pods),))) as whole:
+            with nothing_breaks():
+                async with connected(whole.port) as connection:
+                    connection.writer.write(f"GET {API}/pods?labelSelector=app HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+                    await connection.reader.readexactly(20)
+                await whole.is_idle()
+        assert any(item.body is None for item in pods.snapshot())
 
     run("uvloop", asyncio.wait_for(test(), 8))

@@ -68,6 +68,24 @@ async def test_a_second_signal_ends_at_once() -> None:
     assert server.force_exit
 
 
+@pytest.mark.looptime
+async def test_an_idle_server_wakes_once_a_second_and_for_a_signal() -> None:
+    """Each time that an idle process wakes costs a tenth of a millisecond; a signal and the end of the delay do not wait for it."""
+    loop = asyncio.get_running_loop()
+    ticks: list[float] = []
+
+    class Watched(Server):
+        async def on_tick(self, counter: int) -> bool:
+            ticks.append(round(loop.time(), 2))
+            return await super().on_tick(counter)
+
+    server = Watched(server_config(hello, host="127.0.0.1", port=0, lifespan=False), shutdown_delay=1.5)
+    loop.call_later(3.25, server.handle_exit, signal.SIGTERM, None)
+    with capture_logs():
+        await server.main_loop()
+    assert [0, 1, 2, 3, 3.25, 4.25, 4.75] == ticks
+
+
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_real_drain(loop: str) -> None:
     """While draining new connections and requests are served, answers close; then the server ends without raising the signal again."""
