@@ -69,7 +69,7 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._requests = Counter(
+        requests = Counter(
             "metrics_server_kubelet_request_total", "Scrapes of kubelets, by whether they gave samples.", ["success"], registry=registry
         )
         self._last_request = Gauge(
@@ -105,14 +105,19 @@ class Metrics:
         self._dropped = Counter(
             "kubeglance_dropped_samples_total", "Lines or entries of scrapes that could not be used.", ["collector"], registry=registry
         )
-        for outcome in ("true", "false"):
-            self._requests.labels(outcome)
+        self._requests = {True: requests.labels("true"), False: requests.labels("false")}
+        self._of_nodes: dict[str, tuple[Histogram, Gauge]] = {}
+        """Request duration and last request by node: to find a child by its labels costs as much as to count."""
 
     def scraped(self, node: str, *, seconds: float, at: float, success: bool) -> None:
         """A scrape of `node` ended at Unix time `at`."""
-        self._request_duration.labels(node).observe(seconds)
-        self._last_request.labels(node).set(at)
-        self._requests.labels("true" if success else "false").inc()
+        children = self._of_nodes.get(node)
+        if children is None:
+            children = self._of_nodes[node] = (self._request_duration.labels(node), self._last_request.labels(node))
+        duration, last = children
+        duration.observe(seconds)
+        last.set(at)
+        self._requests[success].inc()
 
     def published(self, collector: str, *, seconds: float, dropped: int) -> None:
         """Samples were published `seconds` after their scrape began; `dropped` lines were of no use."""
@@ -139,12 +144,6 @@ class Metrics:
 
     def forget_node(self, node: str) -> None:
         """Drop the series of a node that is gone; else they would pile up in a cluster that scales."""
-        for metric in (self._request_duration, self._last_request):
-            _remove(metric, node)
-
-
-def _remove(metric: Histogram | Gauge, *labels: str) -> None:
-    try:
-        metric.remove(*labels)
-    except KeyError:
-        return
+        if self._of_nodes.pop(node, None) is not None:
+            self._request_duration.remove(node)
+            self._last_request.remove(node)
