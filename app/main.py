@@ -14,7 +14,7 @@ import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
 
-from app import __version__, kinds
+from app import __version__, kinds, memory
 from app.auth.access import AccessReviewer
 from app.auth.extension import NAME, NAMESPACE, ExtensionAuthentication
 from app.auth.gate import DelegatingGate
@@ -54,9 +54,9 @@ from app.telemetry import Metrics, configure_logging
 from collectors.kubelet_resource import KubeletResource
 from collectors.kubelet_summary import KubeletSummary
 
-_EXPIRE_S = 1.0
-_BEAT_S = 1.0
+_PULSE_S = 1.0
 _CERTIFICATE_S = 5.0
+_GIVE_BACK_S = 60.0
 
 _STEPS = {"kubelet_resource": rates.resource_step, "kubelet_summary": rates.summary_step}
 """How the samples of each kubelet collector become usages."""
@@ -96,9 +96,11 @@ class Kubeglance:
         self._closing = [self._client.aclose, self._kubelets.aclose]
         self.trust = Trust()
         self.nodes, self.pods = Nodes(), Pods()
+        pods = Reflector(self._client, watched.PODS, self.pods, clock)
+        self._pods_listed = pods.synced
         self._reflectors: tuple[Reflector[Any], ...] = (
             Reflector(self._client, watched.NODES, self.nodes, clock),
-            Reflector(self._client, watched.PODS, self.pods, clock),
+            pods,
             Reflector(self._client, watched.one_config_map(NAMESPACE, NAME), ExtensionAuthentication(self.trust), clock),
         )
         self._jobs = _jobs(settings)
@@ -138,20 +140,21 @@ class Kubeglance:
 
     def start(self, supervisor: Supervisor) -> None:
         """Set everything going that runs beside requests."""
-        around = Surroundings(self._kubelets, self.store, self._clock, Faults(self._metrics), self._metrics)
+        around = Surroundings(self._kubelets, self.store, self._pods_listed, self._clock, Faults(self._metrics), self._metrics)
         self._pool = Pool(self._jobs, self._settings, around, supervisor.children("scrape"))
         self.nodes.listeners.append(self._pool.nodes_changed)
         for reflector in self._reflectors:
             supervisor.guard(f"watch {reflector.name}", reflector.run)
-        supervisor.guard("heartbeat", _every(_BEAT_S, self._heartbeat.beat))
-        supervisor.guard("expiry", self._expire)
+        supervisor.guard("pulse", self._pulse)
 
-    async def _expire(self) -> None:
+    async def _pulse(self) -> None:
+        """What is due every second, in one task: each time that an idle process wakes costs a tenth of a millisecond."""
         while True:
+            self._heartbeat.beat()
             some_left = self.store.expire()
             nodes, containers = self.store.points()
             self._metrics.points(nodes=nodes, containers=containers)
-            await asyncio.sleep(0 if some_left else _EXPIRE_S)
+            await asyncio.sleep(0 if some_left else _PULSE_S)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -209,6 +212,7 @@ class Kubeglance:
 def serve(settings: Settings) -> int:
     """Serve until SIGTERM or SIGINT; the exit code. Raises KubeglanceError for what keeps it from starting."""
     configure_logging(settings.logging_format, settings.v)
+    memory.settle()
     try:
         uvloop.run(_serve(settings, SystemClock()))
     except* KubeglanceError as group:
@@ -234,6 +238,7 @@ async def _serve(settings: Settings, clock: Clock) -> None:
         supervisor = await stack.enter_async_context(Supervisor())
         kubeglance.start(supervisor)
         supervisor.guard("serving certificate", _every(_CERTIFICATE_S, tls.reload_if_changed))
+        supervisor.guard("memory", _every(_GIVE_BACK_S, memory.give_back))
         _log.info("serving", address=settings.bind_address, port=settings.secure_port, kube_apiserver=connection.server)
         await server.serve(sockets=[listener])
 

@@ -16,6 +16,9 @@ SPREAD_S = 5.0
 SPREAD_PER_TARGET_S = 0.005
 """First scrapes are spread by this much for each target: a scrape with its TLS handshake costs a few milliseconds of CPU."""
 
+_LATE_S = 0.5
+"""Timers wake late, so the last early try may begin a little more than an interval after the first scrape."""
+
 _HOUR_MS = 3_600_000
 
 
@@ -31,10 +34,15 @@ def offsets(node: str, intervals: Sequence[float]) -> tuple[float, ...]:
     return tuple(((base + slot * step) % length) / 1000 for slot, length in enumerate(lengths))
 
 
-def first_delay(node: str, collector: str, interval: float, targets: int) -> float:
-    """Seconds to wait before the first scrape: at once for few targets, spread over at most half an interval or 5 s for many."""
-    spread = min(interval / 2, SPREAD_S, targets * SPREAD_PER_TARGET_S)
-    return spread * (_number(f"{node}/{collector}") / 2**64)
+def first_delays(node: str, intervals: Sequence[float], nodes: int) -> tuple[float, ...]:
+    """Seconds to wait before the first scrape of each collector on `node`, one of `nodes` that begin together.
+
+    The collectors take turns, the last in order of preference first: a stand-in is one that has values after one scrape. So the scrapes
+    of one node do not meet either, and need one connection.
+    """
+    turn = min(min(intervals) / 2, SPREAD_S, nodes * len(intervals) * SPREAD_PER_TARGET_S) / len(intervals)
+    share = _number(node) / 2**64
+    return tuple((place + share) * turn for place in reversed(range(len(intervals))))
 
 
 def _number(text: str) -> int:
@@ -93,7 +101,7 @@ class Schedule:
         if settled:
             self._early_until = None
         elif not self._early_given:
-            self._early_until = self._began + self._grid.interval
+            self._early_until = self._began + self._grid.interval + _LATE_S
         self._early_given = True
 
     def rest(self, monotonic: float, seconds: float) -> None:

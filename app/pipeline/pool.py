@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.cache.cluster import NodeChange
 from app.kube.records import NodeRecord
-from app.pipeline.grid import Grid, Schedule, first_delay, offsets
+from app.pipeline.grid import Grid, Schedule, first_delays, offsets
 from app.pipeline.scraper import Job, Scraper, Surroundings
 from app.pipeline.supervise import Children
 from app.pipeline.targets import targets
@@ -52,7 +52,7 @@ class Pool:
                 self._leave(change.old.name)
 
     def _follow(self, node: NodeRecord) -> None:
-        shifts: tuple[float, ...] | None = None
+        times: tuple[tuple[float, float], ...] | None = None
         for slot, job in enumerate(self._jobs):
             name = job.collector.name
             try:
@@ -62,12 +62,15 @@ class Pool:
                 self._report(node, name, error)
                 continue
             if self._targets.get((name, node.name)) != (node.uid, wanted):
-                shifts = shifts or offsets(node.name, self._intervals)
-                self._start(job, node, wanted, shifts[slot])
+                times = times or self._times(node.name)
+                self._start(job, node, wanted, *times[slot])
 
-    def _start(self, job: Job, node: NodeRecord, wanted: tuple[Target, ...], shift: float) -> None:
+    def _times(self, node: str) -> tuple[tuple[float, float], ...]:
+        """By job: the shift of its grid on `node`, and the wait before its first scrape there."""
+        return tuple(zip(offsets(node, self._intervals), first_delays(node, self._intervals, len(self._nodes)), strict=True))
+
+    def _start(self, job: Job, node: NodeRecord, wanted: tuple[Target, ...], shift: float, first: float) -> None:
         key = (job.collector.name, node.name)
-        first = first_delay(node.name, job.collector.name, job.interval, len(self._nodes) * len(self._jobs))
         scraper = Scraper(
             job,
             wanted,

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -15,6 +16,8 @@ from app.telemetry import Metrics
 from collectors._base import Batch, Cause, Client, CollectError, Collector, Target
 
 REST_S = 600.0
+LISTED_WITHIN_S = 10.0
+"""How long a first batch waits for the list of pods: some 100,000 are listed within it."""
 _LASTING = {("kubelet_resource", Cause.NOT_FOUND), ("kubelet_summary", Cause.NOT_FOUND), ("kubelet_summary", Cause.FORBIDDEN)}
 """What no second try mends soon: the endpoint does not exist there, or RBAC does not grant it. The other endpoint serves the node."""
 
@@ -37,6 +40,7 @@ class Surroundings:
 
     client: Client
     sink: Sink
+    pods_listed: asyncio.Event
     clock: Clock
     faults: Faults
     metrics: Metrics
@@ -72,6 +76,7 @@ class Scraper:
         self._confused = False
         self._layout: object = None
         """That of the last scrape, if it gave a batch; always of the first target."""
+        self._published = False
 
     async def run(self) -> None:
         """Scrape on the schedule, for ever."""
@@ -87,6 +92,9 @@ class Scraper:
         self._schedule.begins(began)
         try:
             batch = await self._collect()
+            took = around.clock.monotonic() - began
+            if not self._published:
+                await self._until_pods_are_listed()
             settled = around.sink.publish(self._node, name, batch)
         except CollectError as error:
             self._failed(error, began)
@@ -100,20 +108,28 @@ class Scraper:
             self._failed(CollectError(Cause.PAYLOAD, what, "please report it, with the log's traceback"), began)
         else:
             now = around.clock.monotonic()
-            self._took(began, success=True)
+            self._took(took, success=True)
+            self._published = True
             self._schedule.succeeded(settled=settled)
             around.metrics.published(name, seconds=now - began, dropped=batch.dropped)
             around.faults.succeeded(self._node, name, at=now)
         self._answered()
 
-    def _took(self, began: float, *, success: bool) -> None:
-        clock = self._around.clock
-        self._around.metrics.scraped(self._node, seconds=clock.monotonic() - began, at=clock.wall(), success=success)
+    async def _until_pods_are_listed(self) -> None:
+        """What a batch says of unknown pods is lost. So the first one, which may come before the pods, waits for them; but not for ever:
+        where pods cannot be listed, there are nodes.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LISTED_WITHIN_S):
+                await self._around.pods_listed.wait()
+
+    def _took(self, seconds: float, *, success: bool) -> None:
+        self._around.metrics.scraped(self._node, seconds=seconds, at=self._around.clock.wall(), success=success)
 
     def _failed(self, error: CollectError, began: float) -> None:
         around, name = self._around, self._job.collector.name
         now = around.clock.monotonic()
-        self._took(began, success=False)
+        self._took(now - began, success=False)
         note = ""
         if self._stand_in and (name, error.cause) in _LASTING:
             self._schedule.rest(now, REST_S)

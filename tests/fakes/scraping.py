@@ -75,9 +75,10 @@ class NoClient:
 
 
 def surroundings(clock: Clock, sink: RecordingSink) -> Surroundings:
-    """All that loops share, on a registry of its own."""
-    metrics = Metrics(CollectorRegistry())
-    return Surroundings(client=NoClient(), sink=sink, clock=clock, faults=Faults(metrics), metrics=metrics)
+    """All that loops share, on a registry of its own. All pods are listed."""
+    metrics, listed = Metrics(CollectorRegistry()), asyncio.Event()
+    listed.set()
+    return Surroundings(client=NoClient(), sink=sink, pods_listed=listed, clock=clock, faults=Faults(metrics), metrics=metrics)
 
 
 def values(metrics: Metrics, name: str, labels: Sequence[str]) -> dict[tuple[str, ...], float]:

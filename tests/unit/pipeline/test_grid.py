@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.pipeline.grid import EARLY_S, Grid, Schedule, first_delay, offsets
+from app.pipeline.grid import EARLY_S, Grid, Schedule, first_delays, offsets
 
 _intervals = st.sampled_from([1.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0])
 
@@ -40,19 +40,29 @@ def test_offsets_are_spread_evenly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("interval", "targets", "most"),
+    ("intervals", "nodes", "most"),
     [
-        pytest.param(15.0, 2, 0.01, id="few targets start at once"),
-        pytest.param(15.0, 10_000, 5.0, id="many are spread over 5 s"),
-        pytest.param(6.0, 10_000, 3.0, id="at most half an interval"),
+        pytest.param([15.0], 2, 0.01, id="few targets start at once"),
+        pytest.param([15.0, 30.0], 100, 1.0, id="a hundred nodes start within a second"),
+        pytest.param([15.0, 30.0], 5_000, 5.0, id="many are spread over 5 s"),
+        pytest.param([6.0, 30.0], 5_000, 3.0, id="at most half an interval"),
     ],
 )
-def test_first_scrapes_are_spread(interval: float, targets: int, most: float) -> None:
+def test_first_scrapes_are_spread(intervals: list[float], nodes: int, most: float) -> None:
     """After start each target is scraped at once, but not all in the same moment."""
-    delays = [first_delay(f"node-{number}", "c", interval, targets) for number in range(200)]
+    delays = [delay for number in range(200) for delay in first_delays(f"node-{number}", intervals, nodes)]
 
     assert most * 0.9 < max(delays) <= most
     assert 0 <= min(delays) < most * 0.1
+
+
+@given(st.text(min_size=1), st.lists(_intervals, min_size=2, max_size=3), st.integers(1, 10_000))
+def test_first_scrapes_of_a_node_take_turns(node: str, intervals: list[float], nodes: int) -> None:
+    """The last collector comes first on every node before any comes second: it has values after one scrape."""
+    delays = first_delays(node, intervals, nodes)
+    turn = min(*(interval / 2 for interval in intervals), 5.0, nodes * len(intervals) * 0.005) / len(intervals)
+
+    assert [int(delay / turn) for delay in delays] == list(reversed(range(len(intervals))))
 
 
 @given(st.floats(0, 2e9), _intervals, st.floats(0, 1), st.floats(0, 30))
@@ -95,6 +105,19 @@ def test_early_tries_end_after_one_interval() -> None:
     waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [False] * 7, wall=1_500_000_000.0)
 
     assert waits == [0.0, 4.9, 4.9, 4.9, 14.9, 14.9, 14.9]
+
+
+def test_timers_that_wake_late_cost_no_early_try() -> None:
+    """Each wakes a little after its moment; the last of the interval is due all the same."""
+    schedule, monotonic, waits = Schedule(Grid(15.0, 0.0), 0.0), 0.0, []
+    for _ in range(4):
+        wait = schedule.wait(1_500_000_000.0 + monotonic, monotonic)
+        waits.append(round(wait, 3))
+        monotonic += wait + 0.01
+        schedule.begins(monotonic)
+        schedule.succeeded(settled=False)
+
+    assert waits == [0.0, 5.0, 5.0, 5.0]
 
 
 def test_there_is_one_early_phase_only() -> None:

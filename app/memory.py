@@ -1,0 +1,29 @@
+"""The memory of the process beyond the objects that it needs: what Python's collector looks at, and what glibc keeps for later."""
+
+import ctypes
+import gc
+
+YOUNG = 10_000
+"""Objects that come before the collector looks at them. A parsed answer is a thousand: with Python's 700 it would be looked at in every
+scrape, be found in use, and be taken for one that lasts."""
+
+_M_MMAP_THRESHOLD = -3
+_MAPPED = 128 * 1024
+"""Blocks of this many bytes and more are mapped, and unmapped when they are freed. Unless told, glibc raises the bound to the largest block
+it has seen: then pages of lists, some MB each, leave holes in the heap that stay."""
+
+_glibc = ctypes.CDLL(None)
+
+
+def settle() -> None:
+    """Call it once, when all modules are loaded: they are no garbage, so no collection need walk through them."""
+    gc.freeze()
+    gc.set_threshold(YOUNG)
+    if hasattr(_glibc, "mallopt"):
+        _glibc.mallopt(_M_MMAP_THRESHOLD, _MAPPED)
+
+
+def give_back() -> None:
+    """Return free pages of the heap to the system, which glibc does of itself at the heap's end only. Other C libraries keep none."""
+    if hasattr(_glibc, "malloc_trim"):
+        _glibc.malloc_trim(0)

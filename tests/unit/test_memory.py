@@ -1,0 +1,21 @@
+"""app/memory.py changes a whole process, so it is looked at in one of its own."""
+
+import subprocess
+import sys
+
+_SCRIPT = """
+import gc
+from app import memory
+
+loaded = [[] for _ in range(1000)]
+memory.settle()
+memory.give_back()
+print(gc.isenabled(), gc.get_freeze_count() > 1000, gc.get_threshold()[0] == memory.YOUNG)
+"""
+
+
+def test_what_is_loaded_is_set_aside() -> None:
+    """The collector stays on, for cycles come; and what there was before is not walked through again."""
+    done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
+
+    assert (0, "True True True\n", "") == (done.returncode, done.stdout, done.stderr)
