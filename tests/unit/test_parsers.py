@@ -55,6 +55,9 @@ PROPERTIES = {
     # Kubelets
     "app.kubelet.response:Response": "kubelet.test_response:test_no_bytes_crash_it",
     "collectors._exposition:parse_labels": "collectors.test_kubelet_resource:test_no_text_crashes_the_parser_or_costs_a_good_line",
+    "collectors._resource_columns:read_columns": "collectors.test_resource_columns:test_columns_say_what_lines_say",
+    "collectors._resource_lines:read_lines": "collectors.test_resource_columns:test_columns_say_what_lines_say",
+    "collectors._resource_lines:read_series": "collectors.test_kubelet_resource:test_no_text_crashes_the_parser_or_costs_a_good_line",
     "collectors.kubelet_resource:parse": "collectors.test_kubelet_resource:test_no_bytes_crash_the_parser",
     "collectors.kubelet_summary:parse": "collectors.test_kubelet_summary:test_no_document_crashes_the_parser",
     # Files, flags and variables
