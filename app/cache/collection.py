@@ -5,8 +5,9 @@ values of old objects, leaves both as they are.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, overload
+from weakref import WeakSet
 
 from msgspec import Struct
 from sortedcontainers import SortedDict
@@ -39,6 +40,43 @@ class Place(Struct, gc=False, weakref=False):
 
 def _name(place: Place) -> str:
     return place.item.key[1]
+
+
+class Snapshot(Sequence[Item]):
+    """Items as they were at one moment, in order.
+
+    It holds places, and looks into them when it is read: to take hold of 150,000 items at once would keep all others waiting. A
+    collection tells it, as long as anybody has it, what is about to be replaced.
+    """
+
+    def __init__(self, places: list[Place]) -> None:
+        self._places = places
+        self._replaced: dict[int, Item] = {}
+
+    def before_replacing(self, place: Place) -> None:
+        """Keep what is in `place` now, unless it is newer than the snapshot."""
+        self._replaced.setdefault(id(place), place.item)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        replaced = self._replaced
+        if isinstance(index, int):
+            place = self._places[index]
+            return replaced.get(id(place)) or place.item
+        if not replaced:
+            return [place.item for place in self._places[index]]
+        return [replaced.get(id(place)) or place.item for place in self._places[index]]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self[:])
 
 
 class _Namespace:
@@ -90,7 +128,7 @@ class Collection:
         """
         self._places: dict[Key, Place] = {}
         self._namespaces: SortedDict[str, _Namespace] = SortedDict()
-        self._whole: Sequence[Item] | None = None
+        self._snapshots: WeakSet[Snapshot] = WeakSet()
         self.why = why
         self.version = version
 
@@ -101,14 +139,14 @@ class Collection:
         place = self._places.get(key)
         return place.item if place is not None else None
 
-    def snapshot(self, namespace: str | None = None) -> Sequence[Item]:
+    def snapshot(self, namespace: str | None = None) -> Snapshot:
         """All items, or those of one namespace, in order. The sequence does not change afterwards."""
-        if namespace is None and self._whole is not None:  # made once a version: of 150,000 items it costs some milliseconds
-            return self._whole
-        items = [place.item for each in self._in(namespace) for place in each.places]
-        if namespace is None:
-            self._whole = items
-        return items
+        places: list[Place] = []
+        for each in self._in(namespace):
+            places += each.places
+        snapshot = Snapshot(places)
+        self._snapshots.add(snapshot)
+        return snapshot
 
     def labelled(self, matches: Callable[[Labels], bool], namespace: str | None = None, *, most: int) -> Sequence[Item] | None:
         """The items of which `matches` takes the labels, in order: the same as those of `snapshot`.
@@ -138,12 +176,16 @@ class Collection:
 
     def replace(self, items: Iterable[Item], gone: Iterable[Key], version: int) -> None:
         """Put `items` in, take the keys `gone` out, and make `version` the collection's. For the publisher only."""
+        snapshots = tuple(self._snapshots)
         for item in items:
             place = self._places.get(item.key)
             if place is None:
                 place = self._places[item.key] = Place(item)
                 self._namespaces.setdefault(item.key[0], _Namespace()).add(place)
-            elif place.item.labels is item.labels:
+                continue
+            for snapshot in snapshots:
+                snapshot.before_replacing(place)
+            if place.item.labels is item.labels:
                 place.item = item
             else:
                 self._namespaces[item.key[0]].put(place, item)
@@ -151,7 +193,6 @@ class Collection:
             place = self._places.pop(key, None)
             if place is not None:
                 self._leave(key[0], place)
-        self._whole = None
         self.version = version
 
     def _leave(self, namespace: str, place: Place) -> None:

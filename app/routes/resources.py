@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.auth.identity import Attributes, Gate
-from app.cache.collection import Collection, Item
+from app.cache.collection import Collection, Item, Snapshot
 from app.clock import Clock
 from app.errors import Problem
 from app.kinds._base import Kind, Subject
@@ -39,7 +39,9 @@ RENDERED_BYTES = 16 * 1024 * 1024
 """Room for lists that were rendered, of the current version only: whole ones, and short ones of a selector."""
 
 PINNED_LISTS = 16
+PINNED_OBJECTS = 300_000
 PINNED_SECONDS = 60.0
+"""How many lists that have further pages are held as they were, how many objects these have together, and for how long."""
 
 FILTERED_AT_ONCE = 2048
 """Objects that are held against selectors before other requests get their turn: some milliseconds."""
@@ -127,7 +129,9 @@ class Resources:
         # Lists by what they look like; the value tells its version, and an old one is overwritten.
         self._rendered: LRUCache[_Look, Rendered] = LRUCache(rendered_bytes, getsizeof=lambda rendered: len(rendered.body))
         # Snapshots of lists that have further pages, so that those pages are of the first one's moment.
-        self._pinned: TTLCache[tuple[str, str, str | None, int], Sequence[Item]] = TTLCache(PINNED_LISTS, PINNED_SECONDS, timer=timer)
+        self._pinned: TTLCache[tuple[str, str, str | None, int], Snapshot] = TTLCache(
+            PINNED_OBJECTS, PINNED_SECONDS, timer=timer, getsizeof=lambda snapshot: max(len(snapshot), PINNED_OBJECTS // PINNED_LISTS)
+        )
 
         self._agreed: LRUCache[tuple[str, bool], Negotiated] = LRUCache(64)
 
@@ -207,26 +211,35 @@ class Resources:
 
     async def _page(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], Page]:
         """The items of a list or of one page of it, and what its metadata tells."""
-        items, version = await self._selected(bound, namespace, options)
-        if not options.limit or len(items) <= options.limit:
+        fields, labels, limit = options.fields, options.labels, options.limit
+        if not limit and options.continuation is None:
+            version = bound.collection.version
+            return await self._all(bound, namespace, options), Page(version)
+        snapshot, start, version = self._snapshot(bound, namespace, options)
+        items: Sequence[Item]
+        if fields.empty and labels.empty:
+            items = snapshot[start : start + limit if limit else None]
+            remaining = len(snapshot) - start - len(items)
+            if not remaining:
+                return items, Page(version)
+            return items, Page(version, encode_continue(version, items[-1].key, namespace), remaining)
+        items = await _filtered(snapshot, fields, labels, start)
+        if not limit or len(items) <= limit:
             return items, Page(version)
-        page = items[: options.limit]
-        remaining = len(items) - len(page) if options.labels.empty and options.fields.empty else None
-        return page, Page(version, encode_continue(version, page[-1].key, namespace), remaining)
+        return items[:limit], Page(version, encode_continue(version, items[limit - 1].key, namespace))
 
-    async def _selected(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:
-        """The items from where the page begins that the selectors take, and the version that the page bears."""
+    async def _all(self, bound: _Bound, namespace: str | None, options: ListOptions) -> Sequence[Item]:
+        """The items that the selectors take, as they are now."""
         fields, labels, collection = options.fields, options.labels, bound.collection
-        if not labels.empty and not options.limit and options.continuation is None:
-            version = collection.version
-            labelled = collection.labelled(labels.matches, _where(bound.kind, namespace, fields), most=LABELLED_AT_ONCE)
+        where = _where(bound.kind, namespace, fields)
+        if not labels.empty:
+            labelled = collection.labelled(labels.matches, where, most=LABELLED_AT_ONCE)
             if labelled is not None:
-                return await _filtered(labelled, fields, EVERYTHING), version
-        items, version = self._snapshot(bound, namespace, options)
-        return await _filtered(items, fields, labels), version
+                return await _filtered(labelled, fields, EVERYTHING)
+        return await _filtered(collection.snapshot(where), fields, labels)
 
-    def _snapshot(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int]:
-        """The items from where the page begins, before selectors, and the version that the page bears.
+    def _snapshot(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Snapshot, int, int]:
+        """What a list with pages is made of, where in it this page begins, and the version that the page bears.
 
         A further page bears the first page's version. If its snapshot is gone (or lies on another replica), it is made from the
         current state: values of a metric have no history, and a watch from that version brings what changed between.
@@ -237,14 +250,12 @@ class Resources:
         pin = (kind.group, kind.resource, namespace, version)
         snapshot = self._pinned.get(pin) if continuation is not None else None
         if snapshot is None:
-            snapshot = collection.snapshot(_where(kind, namespace, ANY if options.limit else options.fields))
+            snapshot = collection.snapshot(_where(kind, namespace, ANY))
         if options.limit and len(snapshot) > options.limit and version == collection.version:
-            self._pinned[pin] = snapshot
-        items = snapshot
-        if continuation is not None:
-            start = continuation.after(namespace)
-            items = snapshot[bisect_left(snapshot, start, key=lambda item: item.key) :]
-        return items, version
+            with suppress(ValueError):  # it alone has more objects than all that are held may have
+                self._pinned[pin] = snapshot
+        start = 0 if continuation is None else bisect_left(snapshot, continuation.after(namespace), key=lambda item: item.key)
+        return snapshot, start, version
 
 
 def _where(kind: Kind, namespace: str | None, fields: FieldSelector) -> str | None:
@@ -254,15 +265,15 @@ def _where(kind: Kind, namespace: str | None, fields: FieldSelector) -> str | No
     return fields.namespace if namespace is None else namespace
 
 
-async def _filtered(items: Sequence[Item], fields: FieldSelector, labels: LabelSelector) -> Sequence[Item]:
-    """The items that the selectors take."""
+async def _filtered(items: Sequence[Item], fields: FieldSelector, labels: LabelSelector, start: int = 0) -> Sequence[Item]:
+    """The items that the selectors take, from `start` on."""
     if fields.empty and labels.empty:
         return items
     taken: list[Item] = []
-    for start in range(0, len(items), FILTERED_AT_ONCE):
-        if start:
+    for at in range(start, len(items), FILTERED_AT_ONCE):
+        if at > start:
             await asyncio.sleep(0)
-        part = items[start : start + FILTERED_AT_ONCE]
+        part = items[at : at + FILTERED_AT_ONCE]
         if not fields.empty:
             part = [item for item in part if fields.matches(item.key)]
         if not labels.empty:

@@ -1,5 +1,6 @@
 """Collections: what readers find after any changes, in order, and by labels."""
 
+import weakref
 from collections.abc import Sequence
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from app.cache.collection import Collection, Item
+from app.cache.collection import Collection, Item, Snapshot
 from app.kube.records import Key, Labels
 from app.wire.label_selectors import parse_label_selector
 
@@ -43,6 +44,18 @@ def test_a_snapshot_does_not_change() -> None:
     assert [1] * 8 == [item.version for snapshot in before for item in snapshot]
     assert [["/n", "a/1", "a/10", "a/2", "b/1"], ["a/1", "a/10", "a/2"]] == [names(snapshot) for snapshot in before]
     assert [("a/0", 2), ("a/1", 1), ("a/2", 2)] == [("/".join(item.key), item.version) for item in live.snapshot("a")]
+
+
+def test_nothing_is_told_to_a_snapshot_that_nobody_has() -> None:
+    """It ends with the last who holds it."""
+    live = collection(*EXAMPLE)
+    live.snapshot()
+    held = live.snapshot()
+    known = weakref.WeakSet([held])
+    del held
+
+    live.replace([Item(("a", "2"), WEB, 2, None)], (), 2)
+    assert 0 == len(known)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +109,7 @@ class Changing(RuleBasedStateMachine):
         self.live = Collection(lambda _key: None)
         self.expected: dict[Key, Item] = {}
         self.version = 0
+        self.taken: list[tuple[Snapshot, list[Item]]] = []
 
     @rule(objects=st.dictionaries(KEYS, LABELS, max_size=5), gone=st.lists(KEYS, max_size=3))
     def publish(self, objects: dict[Key, Labels], gone: list[Key]) -> None:
@@ -114,6 +128,25 @@ class Changing(RuleBasedStateMachine):
         scanned = [item for item in self.live.snapshot(namespace) if matches(item.labels)]
 
         assert scanned == self.live.labelled(matches, namespace, most=10_000)
+
+    @rule(namespace=st.sampled_from([None, "a"]))
+    def take(self, namespace: str | None) -> None:
+        """Some read a snapshot late."""
+        in_order = [item for key, item in sorted(self.expected.items()) if namespace is None or key[0] == namespace]
+        self.taken.append((self.live.snapshot(namespace), in_order))
+
+    @rule()
+    def leave(self) -> None:
+        """Some never read it."""
+        self.taken = self.taken[1:]
+
+    @invariant()
+    def snapshots_do_not_change(self) -> None:
+        """Whatever was published after one was taken; whole, in part, and one by one."""
+        for snapshot, items in self.taken:
+            assert items == list(snapshot)
+            assert items[1:3] == snapshot[1:3]
+            assert items == [snapshot[index] for index in range(len(snapshot))]
 
     @invariant()
     def all_are_there_in_order(self) -> None:
