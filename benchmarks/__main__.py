@@ -15,6 +15,8 @@ import httpx
 from app.clock import SystemClock
 from benchmarks import load, micro, report, results, side_by_side
 from benchmarks.answers import WrongAnswer
+from benchmarks.growth import suite as growth
+from benchmarks.growth.pace import Unanswered
 from benchmarks.load import LoadFailed
 from benchmarks.progress import elapsed, say
 from benchmarks.rows import Row
@@ -27,10 +29,13 @@ from tests.e2e.objects import stamp
 
 NEEDED = ("etcd", "kube-apiserver", "kubectl", "metrics-server")
 
-SUITES: Mapping[str, Callable[[Scenario, frozenset[str], Path], list[Row]]] = {"peer": side_by_side.run}
+SUITES: Mapping[str, Callable[[Scenario, frozenset[str], Path], list[Row]]] = {
+    "peer": side_by_side.run,
+    "growth": growth.run,
+}
 """What gives rows: scenario, names of rows that are wanted (none: all), and a folder for logs."""
 
-FAILURES = (AssertionError, OSError, httpx.HTTPError, aiohttp.ClientError, LoadFailed, ProcessDied, WaitedInVain, WrongAnswer)
+FAILURES = (AssertionError, OSError, httpx.HTTPError, aiohttp.ClientError, LoadFailed, ProcessDied, Unanswered, WaitedInVain, WrongAnswer)
 """What can go wrong with programs and machine; anything else is a mistake of ours."""
 
 
