@@ -200,44 +200,116 @@ def test_the_end_of_a_connection_that_rests_is_noticed(loop: str, tmp_path: Path
     run(loop, test())
 
 
-def test_session_tickets_end_nothing(loop: str) -> None:
-    """TLS 1.3 servers send them when they like: the connection goes on resting. This server is played by hand: its tickets are late."""
+class _ByHand:
+    """A server whose every step is the test's: what it has sent is in the kernel, and nothing comes by itself."""
 
-    async def test() -> None:
+    def __init__(self, tickets: int) -> None:
         authority, theirs = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority.issue_cert("node").configure_cert(theirs)
-        ours = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        authority.configure_trust(ours)
-        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        server = theirs.wrap_bio(incoming, outgoing, server_side=True)
-        far, near = socket.socketpair()
-        near.setblocking(False)
-        near_file = near.fileno()
-        channel = TlsSocket(ours.wrap_socket(near, server_hostname="node", do_handshake_on_connect=False))
+        theirs.num_tickets = tickets
+        self._trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        authority.configure_trust(self._trusting)
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = theirs.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._far, self._near = socket.socketpair()
+        self._near.setblocking(False)
+        self._far.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        self._far.settimeout(5)
+
+    async def shaken(self) -> TlsSocket:
+        """A channel that has shaken hands, while the server has not taken note of it."""
+        channel = TlsSocket(self._near, self._trusting, "node")
         shaking = asyncio.ensure_future(channel.shake_hands())
         await asyncio.sleep(0)
-        incoming.write(far.recv(65536))
+        self.take()
         with pytest.raises(ssl.SSLWantReadError):
-            server.do_handshake()
-        far.sendall(outgoing.read())
+            self.tls.do_handshake()
+        self.give()
         await shaking
+        return channel
+
+    def send_tickets(self) -> None:
+        """Take note, and send session tickets, as servers of TLS 1.3 do then."""
+        self.take()
+        self.tls.do_handshake()
+        self.give()
+
+    def take(self) -> None:
+        self._incoming.write(self._far.recv(65536))
+
+    def give(self) -> None:
+        self._far.sendall(self._outgoing.read())
+
+    def all_was_read(self) -> bool:
+        return not select.select([self._near], [], [], 0)[0]
+
+    def close(self) -> None:
+        self._far.close()
+
+
+def test_session_tickets_end_nothing(loop: str) -> None:
+    """Servers send them when they like: the connection goes on resting."""
+
+    async def test() -> None:
+        server = _ByHand(tickets=2)
+        channel = await server.shaken()
         ended: list[bool] = []
         channel.rest(lambda: ended.append(True))
-        incoming.write(far.recv(65536))
-        server.do_handshake()
-        far.sendall(outgoing.read())
+        server.send_tickets()
         for _ in range(3):
             await asyncio.sleep(0)
-        assert not select.select([near_file], [], [], 0)[0]
-        assert [] == ended
+        assert (True, []) == (server.all_was_read(), ended)
 
         await channel.send(b"question")
-        incoming.write(far.recv(65536))
-        assert b"question" == server.read()
-        server.write(b"answer")
-        far.sendall(outgoing.read())
+        server.take()
+        assert b"question" == server.tls.read()
+        server.tls.write(b"answer")
+        server.give()
         assert b"answer" == await channel.receive()
         channel.close()
-        far.close()
+        server.close()
+
+    run(loop, test())
+
+
+def test_endless_tickets_hold_up_nobody_else(loop: str) -> None:
+    """OpenSSL alone would read on as long as there is something, and nothing else would run meanwhile."""
+
+    async def test() -> None:
+        server = _ByHand(tickets=1000)
+        channel = await server.shaken()
+        receiving = asyncio.ensure_future(channel.receive())
+        await asyncio.sleep(0)
+        server.send_tickets()
+        turns = 0
+        while not server.all_was_read():
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns > 2
+        receiving.cancel()
+        channel.close()
+        server.close()
+
+    run(loop, test())
+
+
+def test_endless_tickets_end_a_connection_that_rests(loop: str) -> None:
+    """No deadline runs while nobody waits."""
+
+    async def test() -> None:
+        server = _ByHand(tickets=1000)
+        channel = await server.shaken()
+        ended: list[bool] = []
+
+        def end() -> None:
+            ended.append(True)
+            channel.close()
+
+        channel.rest(end)
+        server.send_tickets()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert [True] == ended
+        server.close()
 
     run(loop, test())
