@@ -3,7 +3,7 @@
 A head that is written alone is a TLS record, and a call of the system or two, of its own: a sixth of what a short answer costs.
 """
 
-from typing import Any, cast
+from typing import Any
 
 from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -33,7 +33,7 @@ class Exchange(RequestResponseCycle):
         expected = "http.response.body" if self.response_started else "http.response.start"
         if message["type"] != expected:
             raise RuntimeError(f"an answer goes on with {expected}, not with {message['type']}")
-        parts = cast("dict[str, Any]", message)
+        parts: Any = message
         if self.response_started:
             self._write_body(parts.get("body", b""), more=parts.get("more_body", False))
         else:

@@ -222,9 +222,8 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self.loop.call_later(GOODBYE_SECONDS, self.transport.abort)
 
     def _asks_for_upgrade(self) -> bool:
-        return any(
-            name == b"connection" and b"upgrade" in (token.strip().lower() for token in value.split(b",")) for name, value in self.headers
-        )
+        connection = [value.lower() for name, value in self.headers if name == b"connection"]
+        return any(token.strip() == b"upgrade" for value in connection for token in value.split(b","))
 
     def _count(self, size: int) -> None:
         self._header_bytes += size
