@@ -5,11 +5,12 @@ a subtraction that went below zero inside the kubelet shows as a huge value.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
-from typing import TypeVar
+from datetime import UTC, datetime
+from sys import intern
+from typing import Generic, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, convert
 
 from collectors._base import Batch, Cause, Client, CollectError, PodSamples, Sample, Target
 
@@ -19,16 +20,22 @@ _MOST_DROPPED = 1000
 """A body with more bad parts than this is no summary: reading on would only cost time."""
 _WRAPPED = 2**63
 """A counter at or above this is a negative number that wrapped around: unknown."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = (2**63 - 1) // 10**9
+"""The last second of which int64 holds the nanoseconds."""
+
+Time = TypeVar("Time", str, datetime)
+"""Text where all parts are taken to be as they should be: it is cheap to look up; datetime where what is no time must cost its part."""
 
 
-class _Cpu(Struct, gc=False, rename="camel"):
-    time: datetime | None = None
+class _Cpu(Struct, Generic[Time], gc=False, rename="camel"):
+    time: Time | None = None
     usage_nano_cores: int | None = None
     usage_core_nano_seconds: int | None = None
 
 
-class _Memory(Struct, gc=False, rename="camel"):
-    time: datetime | None = None
+class _Memory(Struct, Generic[Time], gc=False, rename="camel"):
+    time: Time | None = None
     working_set_bytes: int | None = None
 
 
@@ -36,11 +43,11 @@ class _Swap(Struct, gc=False, rename="camel"):
     swap_usage_bytes: int | None = None
 
 
-class _Container(Struct, gc=False, rename="camel"):
+class _Container(Struct, Generic[Time], gc=False, rename="camel"):
     name: str
-    start_time: datetime | None = None
-    cpu: _Cpu | None = None
-    memory: _Memory | None = None
+    start_time: Time | None = None
+    cpu: _Cpu[Time] | None = None
+    memory: _Memory[Time] | None = None
     swap: _Swap | None = None
 
 
@@ -50,21 +57,21 @@ class _PodRef(Struct, gc=False):
     uid: str = ""
 
 
-class _Pod(Struct, gc=False, rename="camel"):
+class _Pod(Struct, Generic[Time], gc=False, rename="camel"):
     pod_ref: _PodRef
-    containers: list[_Container] | None = None
+    containers: list[_Container[Time]] | None = None
 
 
-class _Node(Struct, gc=False, rename="camel"):
-    cpu: _Cpu | None = None
-    memory: _Memory | None = None
+class _Node(Struct, Generic[Time], gc=False, rename="camel"):
+    cpu: _Cpu[Time] | None = None
+    memory: _Memory[Time] | None = None
     swap: _Swap | None = None
-    system_containers: list[_Container] | None = None
+    system_containers: list[_Container[Time]] | None = None
 
 
-class _Summary(Struct, gc=False):
-    node: _Node | None = None
-    pods: list[_Pod] | None = None
+class _Summary(Struct, Generic[Time], gc=False):
+    node: _Node[Time] | None = None
+    pods: list[_Pod[Time]] | None = None
 
 
 class _LooseSummary(Struct, gc=False):
@@ -92,7 +99,7 @@ class KubeletSummary:
         return parse(body, received=received)
 
 
-_DECODER = msgspec.json.Decoder(_Summary)
+_DECODER = msgspec.json.Decoder(_Summary[str])
 _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -101,60 +108,98 @@ def parse(body: bytes, *, received: float) -> Batch:
 
     A part that cannot be decoded costs itself and is counted. Raises CollectError if the body is not a summary or holds nothing.
     """
-    dropped = 0
+    now = int(received) * 10**9
     try:
-        summary = _DECODER.decode(body)
+        batch = _batch(_DECODER.decode(body), 0, now)
     except _UNDECODABLE:
         summary, dropped = _decode_loosely(body)
-    now = int(received) * 10**9
-    node = _sample("", None, summary.node, now) if summary.node else None
-    pods = {
-        (pod.pod_ref.namespace, pod.pod_ref.name): PodSamples(uid=pod.pod_ref.uid, containers=_containers(pod.containers or (), now))
-        for pod in _newest_last(summary.pods or ())
-    }
-    if node is None and not pods:
+        batch = _batch(summary, dropped, now)
+    if batch.node is None and not batch.pods:
         raise CollectError(Cause.PAYLOAD, f"no usable entry in {len(body)} bytes", "does a kubelet listen on that port?")
-    system = summary.node.system_containers if summary.node else None
-    agent = next((_ns(container.start_time) for container in system or () if container.name == "kubelet"), None)
-    return Batch(node=node, pods=pods, dropped=dropped, agent_started=agent)
+    return batch
 
 
-def _newest_last(pods: Iterable[_Pod]) -> list[_Pod]:
+def _batch(summary: _Summary[Time], dropped: int, now: int) -> Batch:
+    """What a summary says. Looks at every time in it, and raises ValidationError if one is text that is no time."""
+    times = _Times()
+    node, system = summary.node, (summary.node.system_containers if summary.node is not None else None) or ()
+    told = summary.pods or ()
+    pods = _pods(told, times, now)
+    if len(pods) < len(told):
+        pods = _pods(_newest_last(told, times), times, now)
+    return Batch(
+        node=_sample("", None, node, times, now) if node is not None else None,
+        pods=pods,
+        dropped=dropped,
+        agent_started=_agent_started(system, times, now),
+    )
+
+
+class _Times(dict[str | datetime | None, int | None]):
+    """What _ns makes of the times of one body. Most occur more than once: a kubelet measures many containers in one second."""
+
+    def __missing__(self, time: str | datetime | None) -> int | None:
+        ns = self[time] = _ns(convert(time, datetime)) if time is not None else None
+        return ns
+
+
+def _agent_started(system: Iterable[_Container[Time]], times: _Times, now: int) -> int | None:
+    """When the kubelet started."""
+    starts = [(container.name, times[container.start_time]) for container in system]
+    for container in system:
+        _sample(container.name, None, container, times, now)  # for its times
+    return next((started for name, started in starts if name == "kubelet"), None)
+
+
+def _pods(pods: Iterable[_Pod[Time]], times: _Times, now: int) -> dict[tuple[str, str], PodSamples]:
+    """By (namespace, name); of two with the same the last."""
+    return {
+        (intern(pod.pod_ref.namespace), intern(pod.pod_ref.name)): PodSamples(
+            uid=pod.pod_ref.uid, containers=_containers(pod.containers or (), times, now)
+        )
+        for pod in pods
+    }
+
+
+def _newest_last(pods: Iterable[_Pod[Time]], times: _Times) -> list[_Pod[Time]]:
     """Pods ordered so that of two with the same name (one is a leftover) the one with the newest container wins."""
-    return sorted(pods, key=lambda pod: max((_ns(container.start_time) or 0 for container in pod.containers or ()), default=0))
+    return sorted(pods, key=lambda pod: max((times[container.start_time] or 0 for container in pod.containers or ()), default=0))
 
 
-def _containers(containers: Iterable[_Container], now: int) -> tuple[Sample, ...]:
+def _containers(containers: Iterable[_Container[Time]], times: _Times, now: int) -> tuple[Sample, ...]:
     """One sample for each name. Of two entries of one name one is a leftover: the later start counts, or neither if that is not told."""
     samples: dict[str, Sample | None] = {}
     for container in containers:
-        sample = _sample(container.name, _ns(container.start_time), container, now)
-        if not container.name or sample is None:
-            continue
-        rival = samples.get(container.name)
-        if container.name not in samples:
-            samples[container.name] = sample
-        elif rival is None or rival.started is None or sample.started is None or rival.started == sample.started:
-            samples[container.name] = None
-        elif sample.started > rival.started:
-            samples[container.name] = sample
-    return tuple(sample for sample in samples.values() if sample is not None)
+        name = intern(container.name)
+        sample = _sample(name, times[container.start_time], container, times, now)
+        if name and sample is not None:
+            samples[name] = _later(samples[name], sample) if name in samples else sample
+    return tuple([sample for sample in samples.values() if sample is not None])
 
 
-def _sample(name: str, started: int | None, stats: _Container | _Node, now: int) -> Sample | None:
+def _later(one: Sample | None, other: Sample) -> Sample | None:
+    """The one of the later start; None if that is not told, or was not for those before."""
+    if one is None or one.started is None or other.started is None or one.started == other.started:
+        return None
+    return other if other.started > one.started else one
+
+
+def _sample(name: str, started: int | None, stats: _Container[Time] | _Node[Time], times: _Times, now: int) -> Sample | None:
     cpu, memory, swap = stats.cpu, stats.memory, stats.swap
     if cpu is None and memory is None:
         return None
+    cpu_time = times[cpu.time] if cpu is not None else None
+    memory_time = times[memory.time] if memory is not None else None
     return Sample(
         name=name,
-        cpu=_count(cpu.usage_core_nano_seconds) if cpu else None,
-        cpu_time=(_ns(cpu.time) or now) if cpu else 0,
-        memory=_count(memory.working_set_bytes) if memory else None,
-        memory_time=(_ns(memory.time) or now) if memory else 0,
+        cpu=_count(cpu.usage_core_nano_seconds) if cpu is not None else None,
+        cpu_time=(cpu_time or now) if cpu is not None else 0,
+        memory=_count(memory.working_set_bytes) if memory is not None else None,
+        memory_time=(memory_time or now) if memory is not None else 0,
         started=started,
-        cpu_rate=_count(cpu.usage_nano_cores) if cpu else None,
-        swap=_count(swap.swap_usage_bytes) if swap else None,
-        stamped=cpu is None or _ns(cpu.time) is not None,
+        cpu_rate=_count(cpu.usage_nano_cores) if cpu is not None else None,
+        swap=_count(swap.swap_usage_bytes) if swap is not None else None,
+        stamped=cpu is None or cpu_time is not None,
     )
 
 
@@ -162,18 +207,19 @@ def _count(value: int | None) -> int | None:
     return value if value is not None and 0 <= value < _WRAPPED else None
 
 
-def _ns(time: datetime | None) -> int | None:
-    """Unix ns of whole seconds; None for no time, one without a zone, Go's zero time, and whatever is not in 1970 to 2262 (int64 ns)."""
-    if time is None or time.tzinfo is None:
+def _ns(time: datetime) -> int | None:
+    """Unix ns of whole seconds; None for a time without a zone, Go's zero time, and whatever is not in 1970 to 2262 (int64 ns)."""
+    if time.tzinfo is None:
         return None
-    seconds = int(time.timestamp())
-    return seconds * 10**9 if 0 < seconds < _WRAPPED // 10**9 else None
+    since = time - _EPOCH
+    seconds = since.days * 86400 + since.seconds
+    return seconds * 10**9 if 0 < seconds < _LAST else None
 
 
 Part = TypeVar("Part")
 
 
-def _decode_loosely(body: bytes) -> tuple[_Summary, int]:
+def _decode_loosely(body: bytes) -> tuple[_Summary[datetime], int]:
     """The summary without the parts that do not decode, and how many those were."""
     try:
         loose = msgspec.json.decode(body, type=_LooseSummary)
@@ -195,7 +241,7 @@ def _decode_loosely(body: bytes) -> tuple[_Summary, int]:
     for raw_pod in loose.pods or ():
         pod = decode(raw_pod, _LoosePod)
         if pod is not None:
-            containers = [decode(raw, _Container) for raw in pod.containers or ()]
+            containers = [decode(raw, _Container[datetime]) for raw in pod.containers or ()]
             pods.append(_Pod(pod.pod_ref, [container for container in containers if container is not None]))
-    node = None if bytes(loose.node) == b"null" else decode(loose.node, _Node)
+    node = None if bytes(loose.node) == b"null" else decode(loose.node, _Node[datetime])
     return _Summary(node=node, pods=pods), dropped

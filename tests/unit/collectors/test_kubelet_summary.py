@@ -103,6 +103,41 @@ def test_a_bad_part_costs_that_part(bad: object) -> None:
     assert batch.dropped == 1
 
 
+@pytest.mark.parametrize("time", ["2023-11-14T23:13:20+01:00", "2023-11-14T22:13:20.7Z", "2023-11-14 22:13:20z"])
+def test_times_are_read_in_every_spelling_of_rfc_3339(time: str) -> None:
+    """Other zones, fractions, and what else the standard allows."""
+    sample = only(read(summary(pod(container(cpu={"time": time, "usageCoreNanoSeconds": 1}, startTime=time)))))
+
+    assert (sample.cpu_time, sample.started, sample.stamped) == (NS, NS, True)
+
+
+@pytest.mark.parametrize(
+    ("document", "dropped", "lost"),
+    [
+        pytest.param(summary(pod(container(cpu={"time": "now"}))), 1, "container", id="of a container's CPU"),
+        pytest.param(summary(pod(container(memory={"time": "now"}))), 1, "container", id="of a container's memory"),
+        pytest.param(summary(pod(container()), cpu={"time": "now"}), 1, "node", id="of the node's CPU"),
+        pytest.param(
+            summary(pod(container()), systemContainers=[{"name": "x", "startTime": "now"}]), 1, "node", id="of a system container"
+        ),
+        pytest.param(summary(pod(container()), systemContainers=[{"name": "x", "memory": {"time": "now"}}]), 1, "node", id="of its memory"),
+        pytest.param(summary(pod(container()), systemContainers=[{"name": "x", "swap": {"time": "now"}}]), 0, "", id="that nobody reads"),
+    ],
+)
+def test_text_that_is_no_time_costs_its_part(document: Any, dropped: int, lost: str) -> None:
+    """A time that is read is checked, also where its value is not used."""
+    batch = read(document)
+
+    assert batch.dropped == dropped
+    assert (batch.node is None) == (lost == "node")
+    assert (batch.pods["ns", "p"].containers == ()) == (lost == "container")
+
+
+def test_names_are_kept_once_for_all_nodes() -> None:
+    """Thousands of nodes have a container of one name."""
+    assert only(read(summary(pod(container(name="proxy"))))).name is only(read(summary(pod(container(name="proxy"))))).name
+
+
 def test_a_bad_container_does_not_cost_its_pod() -> None:
     """Others of the pod are kept: whether that is enough for the pod is the cache's to say."""
     assert only(read(summary(pod(container(), container(name=7))))).name == "c"
