@@ -1,8 +1,9 @@
-"""What is written by hand nowhere: deploy/base, and tables of docs/flags.md and docs/differences-from-metrics-server.md.
+"""What is written by hand nowhere: deploy/base, and tables of README.md, docs/flags.md and docs/differences-from-metrics-server.md.
 
 `make docs` writes them, test_docs.py compares them.
 """
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from app.cli.manifests import base_files
 from app.cli.metrics_server_flags import FLAGS, Class
 from app.cli.objects import Options, install
 from app.kinds import load
+from benchmarks import report, results
 from tests.goldens.differences import DIFFERENCES, SECTIONS
 
 ROOT = Path(__file__).parents[3]
@@ -51,9 +53,18 @@ def differences_table(section: str) -> str:
     return "\n".join(rows) + "\n"
 
 
+def benchmarks_table() -> str:
+    """The latest full run of `make bench`, if one was kept."""
+    if not results.LATEST.exists():
+        return "No full run was kept yet.\n"
+    chart = results.LATEST.with_suffix(".png").relative_to(ROOT)
+    return f"![How many times better each figure is]({chart})\n\n{report.markdown(json.loads(results.LATEST.read_text(encoding='utf-8')))}"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "flags": flags_table,
     "metrics-server-flags": metrics_server_table,
+    "benchmarks": benchmarks_table,
     **{f"differences-{section}": partial(differences_table, section) for section in SECTIONS},
 }
 
@@ -66,7 +77,7 @@ def with_tables(page: str) -> str:
 def files() -> dict[Path, str]:
     """Every derived file, whole."""
     base = base_files(install(Options(image=f"kubeglance:{__version__}"), load()))
-    pages = [ROOT / "docs" / name for name in ("flags.md", "differences-from-metrics-server.md")]
+    pages = [ROOT / name for name in ("README.md", "docs/flags.md", "docs/differences-from-metrics-server.md")]
     made = {page: with_tables(page.read_text(encoding="utf-8")) for page in pages}
     return {**made, **{ROOT / "deploy" / "base" / name: text for name, text in base.items()}}
 
