@@ -30,13 +30,6 @@ class Page(NamedTuple):
     remaining: int | None = None
 
 
-class Piece(NamedTuple):
-    """Some elements of a list, joined, and whether any had to be encoded for it."""
-
-    elements: bytes
-    encoded: bool
-
-
 class ListForm:
     """How lists of one form are made.
 
@@ -61,20 +54,22 @@ class ListForm:
         self._kept = kept
         self._known: Callable[[Item], bytes | None] = attrgetter(kept) if kept else _nothing
 
-    def join(self, items: Sequence[Item], *, keep: bool) -> Piece:
-        """The elements of `items`. With `keep` those that were encoded stay with their items.
+    def elements(self, items: Sequence[Item], *, keep: bool) -> tuple[list[bytes], int]:
+        """The elements of `items`, and how many had to be encoded. With `keep` these stay with their items.
 
         An object that cannot be encoded costs itself only.
         """
-        elements = list(map(self._known, items))
-        if all(elements):
-            return Piece(self.separator.join(elements), False)  # type: ignore[arg-type]  # none of them is None
+        known = list(map(self._known, items))
+        if all(known):
+            return known, 0  # type: ignore[return-value]  # none of them is None
+        encoded = 0
         for index, item in enumerate(items):
-            if elements[index] is None:
-                elements[index] = self._encoded(item)
+            if known[index] is None:
+                known[index] = self._encoded(item)
+                encoded += 1
                 if keep and self._kept:
-                    setattr(item, self._kept, elements[index])
-        return Piece(self.separator.join(filter(None, elements)), True)
+                    setattr(item, self._kept, known[index])
+        return [element for element in known if element is not None], encoded
 
     def _encoded(self, item: Item) -> bytes | None:
         try:
@@ -90,19 +85,24 @@ def _nothing(_item: Item) -> None:
 
 async def whole(form: ListForm, items: Sequence[Item], page: Page, *, most: int) -> bytes | None:
     """The body of a list, None if its elements have more than `most` bytes."""
-    pieces: list[bytes] = []
-    length = 0
+    elements: list[bytes] = []
+    length = fresh = 0
     for part in _parts(items, AT_ONCE):
-        elements, encoded = form.join(part, keep=True)
-        pieces.append(elements)
-        length += len(elements)
+        more, encoded = form.elements(part, keep=True)
+        elements += more
+        length += sum(map(len, more))
         if length > most:
             return None
-        if encoded and len(part) == AT_ONCE:
+        fresh += encoded
+        if fresh >= AT_ONCE:
+            fresh = 0
             await asyncio.sleep(0)
-    elements = form.separator.join(filter(None, pieces))
-    start, end = form.frame(page, len(elements))
-    return b"".join((start, elements, end))
+    start, end = form.frame(page, length + len(form.separator) * max(len(elements) - 1, 0))
+    if not elements:
+        return start + end
+    elements[0] = start + elements[0]  # so that what may be megabytes is copied once
+    elements[-1] += end
+    return form.separator.join(elements)
 
 
 async def measure(form: ListForm, items: Sequence[Item], page: Page) -> tuple[int, int]:
@@ -130,8 +130,8 @@ def _pieces(form: ListForm, items: Sequence[Item]) -> Iterator[bytes]:
     keep = len(items) <= MOST_KEPT
     separator = b""
     for part in _parts(items, STREAMED_AT_ONCE):
-        elements = form.join(part, keep=keep).elements
-        yield separator + elements if elements else b""
+        elements, _ = form.elements(part, keep=keep)
+        yield separator + form.separator.join(elements) if elements else b""
         separator = form.separator if elements else separator
 
 
