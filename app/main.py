@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
 import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
@@ -30,12 +29,12 @@ from app.cache.store import Store
 from app.cache.versions import Versions
 from app.clock import Clock, SystemClock
 from app.errors import KubeglanceError
+from app.http1.channel import Dialer
 from app.kube import config, watched
 from app.kube.client import KubeClient
 from app.kube.config import Connection
 from app.kube.records import Key
 from app.kube.reflector import Reflector
-from app.kubelet.channel import Dialer
 from app.pipeline.connections import kubelet_client, raise_file_limit
 from app.pipeline.faults import Faults
 from app.pipeline.pool import Pool
@@ -74,7 +73,7 @@ def _jobs(settings: Settings) -> list[Job]:
 class Kubeglance:
     """One whole kubeglance without its listener: `app` serves requests, `start` sets everything going that keeps the cache fresh.
 
-    Clock and transports are handed in, so that a test can run the whole of it in virtual time against kubelets and a kube-apiserver that
+    Clock and dialers are handed in, so that a test can run the whole of it in virtual time against kubelets and a kube-apiserver that
     are functions.
     """
 
@@ -85,13 +84,13 @@ class Kubeglance:
         *,
         clock: Clock,
         registry: CollectorRegistry,
-        kube_transport: httpx.AsyncBaseTransport | None = None,
+        kube_dialer: Dialer | None = None,
         kubelet_dialer: Dialer | None = None,
     ) -> None:
         """`connection` leads to kube-apiserver; TokenReviews and SubjectAccessReviews may be asked elsewhere (settings)."""
         self._settings = settings
         self._clock = clock
-        self._client = KubeClient(connection, transport=kube_transport)
+        self._client = KubeClient(connection, dialer=kube_dialer)
         self._kubelets = kubelet_client(settings, connection, dialer=kubelet_dialer)
         self._closing = [self._client.aclose, self._kubelets.aclose]
         self.trust = Trust()

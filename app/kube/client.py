@@ -5,25 +5,27 @@ Foreign exceptions end here: callers see KubeError, or KubeUnavailable where ano
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
-import aiohttp
-import httpx
 import msgspec
 
 from app.errors import KubeError, KubeUnavailable
+from app.http1.channel import Dialer
+from app.http1.connections import CLOSED, Connections, Exchange
+from app.http1.response import NotHTTPError
 from app.kube.config import Connection
-from app.kube.credentials import HeaderAuth
 from app.kube.deep_json import UNDECODABLE, decode
 from app.kube.lines import LineSplitter, LineTooLong
-from app.kube.transport import no_cookies, pooled_transport
+from app.kube.streams import StreamDialer
 
 _CONNECT_S = 10.0
 _REQUEST_S = 30.0
 _WATCH_SLACK_S = 30.0
 _KEEPALIVE_S = 80.0
 _BODY_IN_MESSAGE = 256
+_HEADERS = "User-Agent: kubeglance\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n"
 Params = Mapping[str, str | int]
 
 
@@ -34,21 +36,16 @@ class _Status(msgspec.Struct):
 
 
 class KubeClient:
-    """Talks to the server of one Connection. An async context manager; `transport` is injected by tests and the simulation."""
+    """Talks to the server of one Connection. An async context manager; `dialer` is injected by tests."""
 
-    def __init__(self, connection: Connection, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(self, connection: Connection, *, dialer: Dialer | None = None) -> None:
+        url = urlsplit(connection.server)
         self.server = connection.server
-        self._extensions = {"sni_hostname": connection.server_name} if connection.server_name else {}
-        self._client = httpx.AsyncClient(
-            base_url=connection.server,
-            transport=transport or pooled_transport(connection.ssl_context, keepalive=_KEEPALIVE_S, proxy=connection.proxy),
-            auth=HeaderAuth(connection.credentials),
-            headers={"User-Agent": "kubeglance", "Accept": "application/json", "Accept-Encoding": "identity"},
-            timeout=httpx.Timeout(_REQUEST_S, connect=_CONNECT_S, pool=None),
-            cookies=no_cookies(),
-            follow_redirects=False,
-            trust_env=False,
-        )
+        self._address = f"{url.hostname}:{url.port or (443 if url.scheme == 'https' else 80)}"
+        self._host = url.netloc.rpartition("@")[2]
+        self._path = url.path
+        self._credentials = connection.credentials
+        self._connections = Connections(dialer or StreamDialer(connection), keepalive=_KEEPALIVE_S, connect_timeout=_CONNECT_S)
 
     async def __aenter__(self) -> "KubeClient":
         return self
@@ -57,8 +54,8 @@ class KubeClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close all connections."""
-        await self._client.aclose()
+        """Close all connections that no request uses."""
+        self._connections.close()
 
     async def get(self, path: str, params: Params | None = None) -> bytes:
         """The body of a GET that was answered 200. Raises KubeError."""
@@ -69,7 +66,10 @@ class KubeClient:
         return _decode(await self.get(path, params), f"GET {path}")
 
     async def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """POST `body` as JSON; the created object (a TokenReview or SubjectAccessReview with its verdict). Raises KubeError."""
+        """POST `body` as JSON; the created object (a TokenReview or SubjectAccessReview with its verdict). Raises KubeError.
+
+        Where a kept connection turns out to have ended it is sent again: reviews may be asked twice.
+        """
         answer = await self._request("POST", path, content=msgspec.json.encode(body))
         created = _decode(answer, f"POST {path}")
         if not isinstance(created, dict):
@@ -87,32 +87,73 @@ class KubeClient:
         Ends when the server ends it. Raises KubeError. A connection that died without a word is noticed a little after
         `timeout_seconds`, by when the server would have ended it.
         """
+        what = f"watch {path}"
         splitter = LineSplitter()
         query = {**params, "watch": "true", "timeoutSeconds": timeout_seconds}
-        limits = httpx.Timeout(timeout_seconds + _WATCH_SLACK_S, connect=_CONNECT_S, pool=None)
-        request = self._client.build_request("GET", path, params=query, timeout=limits, extensions=self._extensions)
-        with _translated(f"watch {path}", self.server):
-            response = await self._client.send(request, stream=True)
-            async with aclosing(response):
-                await _check(response, f"watch {path}")
+        deadline = asyncio.get_running_loop().time() + timeout_seconds + _WATCH_SLACK_S
+        with _translated(what, self.server):
+            async with asyncio.timeout_at(deadline):
+                exchange = await self._ask("GET", path, params=query)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await _check(exchange, what)
                 yield []
-                async for chunk in response.aiter_raw():
+                while True:
                     try:
-                        lines = splitter.feed(chunk)
+                        lines = splitter.feed(exchange.response.take())
                     except LineTooLong as exc:
-                        raise KubeError(f"watch {path}: {exc}") from exc
+                        raise KubeError(f"{what}: {exc}") from exc
                     if lines:
                         yield lines
+                    if exchange.response.complete:
+                        return
+                    async with asyncio.timeout_at(deadline):
+                        await exchange.more()
+            finally:
+                exchange.close()
 
-    async def _request(self, method: str, path: str, *, params: Params | None = None, content: bytes | None = None) -> bytes:
+    async def _request(self, method: str, path: str, *, params: Params | None = None, content: bytes = b"") -> bytes:
         what = f"{method} {path}"
-        headers = {"Content-Type": "application/json"} if content is not None else None
         with _translated(what, self.server):
-            request = self._client.build_request(method, path, params=params, content=content, headers=headers, extensions=self._extensions)
             async with asyncio.timeout(_REQUEST_S):
-                response = await self._client.send(request)
-                await _check(response, what)
-                return response.content
+                exchange = await self._ask(method, path, params=params, content=content)
+                try:
+                    await _check(exchange, what)
+                    return await _body(exchange)
+                finally:
+                    exchange.close()
+
+    async def _ask(self, method: str, path: str, *, params: Params | None = None, content: bytes = b"") -> Exchange:
+        """The exchange, when the head of its response is here. After a 401 it is asked once more if the credential has changed."""
+        target = f"{self._path}{path}?{urlencode(params)}" if params else f"{self._path}{path}"
+        head = f"{method} {target} HTTP/1.1\r\nHost: {self._host}\r\n{_HEADERS}"
+        if content:
+            head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
+        sent = await self._credentials.header()
+        exchange = await self._send(head, sent, content)
+        if exchange.response.status != 401:
+            return exchange
+        try:
+            self._credentials.refused()
+            fresh = await self._credentials.header()
+        except BaseException:
+            exchange.close()
+            raise
+        if fresh is None or fresh == sent:
+            return exchange
+        exchange.close()
+        return await self._send(head, fresh, content)
+
+    async def _send(self, head: str, authorization: str | None, content: bytes) -> Exchange:
+        who = "" if authorization is None else f"Authorization: {authorization}\r\n"
+        exchange = await self._connections.ask(self._address, f"{head}{who}\r\n".encode() + content)
+        try:
+            while not exchange.response.status:
+                await exchange.more()
+        except BaseException:
+            exchange.close()
+            raise
+        return exchange
 
 
 def status_error(what: str, code: int, body: bytes) -> KubeError:
@@ -132,18 +173,22 @@ def status_error(what: str, code: int, body: bytes) -> KubeError:
 def _translated(what: str, server: str) -> Iterator[None]:
     try:
         yield
-    except (TimeoutError, httpx.ReadTimeout, httpx.WriteTimeout, httpx.PoolTimeout) as exc:
-        raise KubeUnavailable(f"{what}: {server} did not answer in time ({_root(exc)})") from exc
-    except (httpx.TransportError, httpx.StreamError, aiohttp.ClientError) as exc:
-        raise KubeUnavailable(f"{what}: cannot talk to {server}: {_root(exc)}") from exc
-    except (httpx.HTTPError, httpx.InvalidURL) as exc:
-        raise KubeError(f"{what}: {_root(exc)}") from exc
+    except TimeoutError as exc:
+        raise KubeUnavailable(f"{what}: {server} did not answer in time ({exc.strerror or 'TimeoutError'})") from exc
+    except (OSError, NotHTTPError) as exc:
+        raise KubeUnavailable(f"{what}: cannot talk to {server}: {_words(exc)}") from exc
 
 
-async def _check(response: httpx.Response, what: str) -> None:
-    if response.status_code in {200, 201}:
-        return
-    raise status_error(what, response.status_code, await response.aread())
+async def _check(exchange: Exchange, what: str) -> None:
+    """Raise what the server says if it does not do what was asked."""
+    if exchange.response.status not in {200, 201}:
+        raise status_error(what, exchange.response.status, await _body(exchange))
+
+
+async def _body(exchange: Exchange) -> bytes:
+    while not exchange.response.complete:
+        await exchange.more()
+    return exchange.response.take()
 
 
 def _decode(body: bytes, what: str) -> Any:
@@ -153,12 +198,12 @@ def _decode(body: bytes, what: str) -> Any:
         raise KubeError(f"{what}: kube-apiserver's answer is not JSON: {exc}") from exc
 
 
-def _root(exc: BaseException) -> str:
-    """The text of what really happened, in one line: httpx and aiohttp wrap the cause, often with an empty text of their own."""
-    text = str(exc)
-    while exc.__cause__ is not None:
-        exc = exc.__cause__
-        text = str(exc) or text
-    if isinstance(exc, aiohttp.ClientPayloadError | aiohttp.http_exceptions.PayloadEncodingError | aiohttp.ServerDisconnectedError):
-        return "the connection was closed"
-    return " ".join(text.split()) or type(exc).__name__
+def _words(error: OSError | NotHTTPError) -> str:
+    """What happened, in one line."""
+    match error:
+        case NotHTTPError():
+            return "the answer is not HTTP"
+        case _ if isinstance(error, CLOSED):
+            return "the connection was closed"
+        case _:
+            return " ".join(str(error.strerror or error).split()) or type(error).__name__

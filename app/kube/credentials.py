@@ -5,11 +5,9 @@ for an hour and then gets 401. So it is read again when the file changed, at mos
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
-
-import httpx
 
 from app.clock import Clock
 from app.errors import KubeError
@@ -104,23 +102,3 @@ def token_file(path: Path) -> Callable[[], str]:
         return checked(f"Bearer {token}", f"the file {path}")
 
     return read
-
-
-class HeaderAuth(httpx.Auth):
-    """Puts the header on each request; after a 401 the same request is sent once more if the credential has changed."""
-
-    def __init__(self, credentials: Credentials) -> None:
-        self._credentials = credentials
-
-    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        sent = await self._credentials.header()
-        if sent is not None:
-            request.headers["Authorization"] = sent
-        response = yield request
-        if response.status_code != 401:
-            return
-        self._credentials.refused()
-        fresh = await self._credentials.header()
-        if fresh is not None and fresh != sent:
-            request.headers["Authorization"] = fresh
-            yield request

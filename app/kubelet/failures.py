@@ -4,11 +4,9 @@ import socket
 import ssl
 from http import HTTPStatus
 
-from app.kubelet.response import NotHTTPError, Response, TruncatedError
+from app.http1.connections import CLOSED
+from app.http1.response import NotHTTPError, Response
 from collectors._base import Cause, CollectError
-
-CLOSED = (ConnectionResetError, BrokenPipeError, TruncatedError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
-"""The other side ended the connection."""
 
 _STATUS = {
     401: (Cause.UNAUTHORIZED, "the kubelet does not accept our token or certificate: is its webhook authentication on?"),

@@ -10,15 +10,10 @@ import socket
 import ssl
 from collections.abc import Callable
 
-import aiohappyeyeballs
-
-from app.kube.dialing import Resolver, keepalive_socket
+from app.http1.dialing import Resolver
 
 _SLICE = 16 * 1024
 """What a connection decrypts at a time: a TLS record's worth. OpenSSL keeps a third more than that for each connection."""
-
-_NEXT_FAMILY_S = 0.25
-"""Of the addresses of one name the next is tried beside the first after so long (RFC 8305)."""
 
 _arrived = memoryview(bytearray(4 * _SLICE))
 """What one read of any socket gave. It is used up before anything else runs."""
@@ -170,10 +165,7 @@ class TlsDialer:
 
     async def dial(self, host: str, port: int) -> TlsSocket:
         """See Dialer. A certificate that does not hold for `host` is an ssl.SSLCertVerificationError."""
-        addresses = await self._resolver.addresses(host, port)
-        plain = await aiohappyeyeballs.start_connection(addresses, happy_eyeballs_delay=_NEXT_FAMILY_S, socket_factory=keepalive_socket)
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        channel = TlsSocket(plain, self._context, host.rstrip("."))
+        channel = TlsSocket(await self._resolver.connect(host, port), self._context, host.rstrip("."))
         try:
             await channel.shake_hands()
         except BaseException:

@@ -4,9 +4,9 @@ import resource
 
 import structlog
 
+from app.http1.channel import Dialer
 from app.kube.config import Connection, client_context
 from app.kube.credentials import FixedCredentials
-from app.kubelet.channel import Dialer
 from app.kubelet.client import KubeletClient
 from app.kubelet.tls_socket import TlsDialer
 from app.settings import Settings

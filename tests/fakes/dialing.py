@@ -1,4 +1,4 @@
-"""Kubelets that are functions, behind the client's own HTTP: a Dialer whose channels lead to a handler of httpx requests."""
+"""Servers that are functions, behind our own HTTP client: a Dialer whose channels lead to a handler of httpx requests."""
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -46,10 +46,12 @@ class FunctionChannel:
 
 
 def _request(data: bytes) -> httpx.Request:
-    first, *lines = data.decode().removesuffix("\r\n\r\n").split("\r\n")
+    head, _, content = data.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
     method, path, _ = first.split(" ")
     headers = dict(line.split(": ", 1) for line in lines)
-    return httpx.Request(method, f"https://{headers['Host']}{path}", headers=headers)
+    assert int(headers.get("Content-Length", "0")) == len(content)
+    return httpx.Request(method, f"https://{headers['Host']}{path}", headers=headers, content=content)
 
 
 async def _bytes_of(reply: Reply | Awaitable[Reply]) -> AsyncIterator[bytes]:

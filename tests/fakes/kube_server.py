@@ -8,6 +8,7 @@ import msgspec
 
 from app.kube.client import KubeClient
 from app.kube.config import Connection
+from tests.fakes.dialing import FunctionDialer
 
 Step = bytes | Exception | Any
 
@@ -50,7 +51,7 @@ def refusal(code: int, message: str = "no", reason: str = "") -> httpx.Response:
 
 def client_of(handle: Callable[[httpx.Request], httpx.Response]) -> KubeClient:
     """A client whose every request is answered by `handle`."""
-    return KubeClient(Connection("https://kube"), transport=httpx.MockTransport(handle))
+    return KubeClient(Connection("https://kube"), dialer=FunctionDialer(handle))
 
 
 class KubeServer:

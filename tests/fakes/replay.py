@@ -85,7 +85,7 @@ class Cluster:
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         if self.away:
-            raise httpx.ConnectError("connection refused")
+            raise ConnectionRefusedError(111, "Connection refused")
         match request.url.path.rsplit("/", 1)[-1]:
             case "tokenreviews":
                 good = json.loads(request.content)["spec"]["token"] == "good"

@@ -83,7 +83,7 @@ async def answering() -> AsyncIterator["Answering"]:
         Connection(server="https://kube-apiserver.test"),
         clock=clock,
         registry=CollectorRegistry(),
-        kube_transport=httpx.MockTransport(world),
+        kube_dialer=FunctionDialer(world),
         kubelet_dialer=FunctionDialer(GoldenKubelets(world)),
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=server.app), base_url="https://kubeglance.test") as client:

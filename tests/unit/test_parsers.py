@@ -53,7 +53,7 @@ PROPERTIES = {
     "app.wire.quantity:parse_cpu": "wire.test_quantity:test_parse_never_crashes",
     "app.wire.quantity:parse_bytes": "wire.test_quantity:test_parse_never_crashes",
     # Kubelets
-    "app.kubelet.response:Response": "kubelet.test_response:test_no_bytes_crash_it",
+    "app.http1.response:Response": "http1.test_response:test_no_bytes_crash_it",
     "collectors._exposition:parse_labels": "collectors.test_kubelet_resource:test_no_text_crashes_the_parser_or_costs_a_good_line",
     "collectors._resource_columns:read_columns": "collectors.test_resource_columns:test_columns_say_what_lines_say",
     "collectors._resource_lines:read_lines": "collectors.test_resource_columns:test_columns_say_what_lines_say",
@@ -67,6 +67,7 @@ PROPERTIES = {
     "app.cli.sources:load": "cli.test_sources:test_no_text_of_a_file_is_a_traceback",
     "app.duration:parse_duration": "test_duration:test_parser_never_crashes",
     "app.kube.config:load": "kube.test_config:test_no_kubeconfig_crashes_it",
+    "app.kube.kubeconfig:read": "kube.test_config:test_no_kubeconfig_crashes_it",
     "app.kube.credentials:token_file": "kube.test_credentials:test_no_token_file_crashes_it",
     "app.serving.tls:ServerTLS": "serving.test_tls:test_no_serving_file_crashes_it",
     "app.serving_certificate:self_signed": "test_serving_certificate:test_no_pair_that_is_there_crashes_it",

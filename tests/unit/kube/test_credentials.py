@@ -2,13 +2,12 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import KubeError
-from app.kube.credentials import FixedCredentials, HeaderAuth, RenewingCredentials, token_file
+from app.kube.credentials import RenewingCredentials, token_file
 from tests.fakes.clock import ManualClock
 
 
@@ -77,39 +76,6 @@ async def test_a_program_is_run_off_the_loop() -> None:
     credentials = RenewingCredentials(lambda: answers.pop(0), ManualClock(), in_thread=True)
 
     assert (await credentials.header(), await credentials.header()) == ("Bearer a", "Bearer a")
-
-
-async def test_a_401_is_tried_once_more_with_a_new_token() -> None:
-    """A rotated token costs no failed request."""
-    clock = ManualClock()
-    tokens = ["Bearer old", "Bearer new"]
-    credentials = RenewingCredentials(lambda: tokens.pop(0), clock)
-    await credentials.header()
-    clock.advance(10)
-    seen: list[str] = []
-
-    def server(request: httpx.Request) -> httpx.Response:
-        seen.append(request.headers["Authorization"])
-        return httpx.Response(200 if seen[-1] == "Bearer new" else 401)
-
-    async with httpx.AsyncClient(transport=httpx.MockTransport(server), auth=HeaderAuth(credentials)) as client:
-        response = await client.get("https://kubelet/")
-
-    assert (response.status_code, seen) == (200, ["Bearer old", "Bearer new"])
-
-
-async def test_a_401_with_an_unchanged_token_is_not_repeated() -> None:
-    """The same token would get the same answer."""
-    seen: list[str] = []
-
-    def server(request: httpx.Request) -> httpx.Response:
-        seen.append(request.headers["Authorization"])
-        return httpx.Response(401)
-
-    async with httpx.AsyncClient(transport=httpx.MockTransport(server), auth=HeaderAuth(FixedCredentials("Bearer x"))) as client:
-        await client.get("https://kubelet/")
-
-    assert seen == ["Bearer x"]
 
 
 @given(st.binary(max_size=40))

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import trustme
 
+from app.http1.connections import CLOSED
 from app.kube.config import client_context
 from app.kube.credentials import FixedCredentials
 from app.kubelet.client import KubeletClient
-from app.kubelet.failures import CLOSED
 from app.kubelet.tls_socket import TlsDialer, TlsSocket
 from tests.unit.serving.loopback import LOOPS, run
 

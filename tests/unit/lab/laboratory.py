@@ -159,7 +159,7 @@ async def laboratory(begin: Sequence[Act] = (), **settings: Any) -> AsyncIterato
         Connection(server="https://kube-apiserver.test"),
         clock=clock,
         registry=registry,
-        kube_transport=httpx.MockTransport(cluster),
+        kube_dialer=FunctionDialer(cluster),
         kubelet_dialer=FunctionDialer(fleet),
     )
     transport = httpx.ASGITransport(app=server.app)

@@ -50,7 +50,7 @@ async def running(**settings: Any) -> AsyncIterator[Whole]:
         Connection(server="https://kube-apiserver.test"),
         clock=clock,
         registry=CollectorRegistry(),
-        kube_transport=httpx.MockTransport(cluster),
+        kube_dialer=FunctionDialer(cluster),
         kubelet_dialer=FunctionDialer(kubelet),
     )
     transport = httpx.ASGITransport(app=server.app)

@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from app.kube.dialing import Resolver, keepalive_socket
+from app.http1.dialing import Resolver, keepalive_socket
 
 
 @pytest.mark.parametrize(

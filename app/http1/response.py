@@ -1,4 +1,4 @@
-"""One HTTP/1.1 response to a GET, read as it arrives. It knows no sockets."""
+"""One HTTP/1.1 response, read as it arrives. It knows no sockets."""
 
 import httptools
 
@@ -34,10 +34,10 @@ class Response:
         self._pieces: list[bytes] = []
         self._parser = httptools.HttpResponseParser(self)
 
-    @property
-    def body(self) -> bytes:
-        """All of the body that came."""
-        return b"".join(self._pieces)
+    def take(self) -> bytes:
+        """What came of the body since this was called last."""
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes. Raises NotHTTPError. What comes after the end counts against the connection only."""

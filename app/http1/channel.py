@@ -1,4 +1,4 @@
-"""What carries bytes to a kubelet and back. `tls_socket` is the real one; tests hand in kubelets that are functions."""
+"""What carries the bytes of requests and responses. Tests hand in servers that are functions."""
 
 from collections.abc import Callable
 from typing import Protocol

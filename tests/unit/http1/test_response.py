@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.kubelet.response import NotHTTPError, Response, TruncatedError
+from app.http1.response import NotHTTPError, Response, TruncatedError
 
 _HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -44,7 +44,7 @@ def test_a_whole_response(data: bytes, expected: tuple[int, bytes, bool], size: 
     response = _fed(data, size)
 
     assert response.complete
-    assert expected == (response.status, response.body, response.reusable)
+    assert expected == (response.status, response.take(), response.reusable)
     assert ("identity", len(expected[1]), len(data)) == (response.encoding, response.size, response.received)
 
 
@@ -74,7 +74,7 @@ def test_a_body_that_ends_with_the_connection() -> None:
     before = response.complete
     response.end()
 
-    assert (False, True, b"ok", False) == (before, response.complete, response.body, response.reusable)
+    assert (False, True, b"ok", False) == (before, response.complete, response.take(), response.reusable)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_no_bytes_crash_it(head: bytes, rest: bytes, size: int) -> None:
             response = _fed(data, size)
         except NotHTTPError:
             continue
-        assert len(response.body) == response.size <= response.received == len(data)
+        assert len(response.take()) == response.size <= response.received == len(data)
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=8), st.integers(1, 60), st.booleans())
@@ -143,4 +143,4 @@ def test_borders_do_not_matter(pieces: list[bytes], size: int, chunked: bool) ->
         data = _HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
     response = _fed(data, size)
 
-    assert (True, body, True) == (response.complete, response.body, response.reusable)
+    assert (True, body, True) == (response.complete, response.take(), response.reusable)

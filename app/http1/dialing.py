@@ -5,6 +5,11 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+import aiohappyeyeballs
+
+_NEXT_FAMILY_S = 0.25
+"""Of the addresses of one name the next is tried beside the first after so long (RFC 8305)."""
+
 Address = tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes]
 AddrInfo = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, Address]
 
@@ -24,6 +29,13 @@ class Resolver:
         except UnicodeError as exc:  # a label of more than 63 characters
             raise socket.gaierror(socket.EAI_NONAME, f"not a DNS name: {host[:64]}") from exc
         return [*await asyncio.get_running_loop().run_in_executor(self._executor, look_up)]
+
+    async def connect(self, host: str, port: int) -> socket.socket:
+        """A TCP connection to `host`, at whichever of its addresses answers first. Raises OSError."""
+        addresses = await self.addresses(host, port)
+        made = await aiohappyeyeballs.start_connection(addresses, happy_eyeballs_delay=_NEXT_FAMILY_S, socket_factory=keepalive_socket)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
 
     def close(self) -> None:
         """End the threads."""
