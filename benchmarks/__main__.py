@@ -1,6 +1,7 @@
 """`python -m benchmarks`, as `make bench` calls it: runs suites, prints the table, keeps what was found."""
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -8,12 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import aiohttp
 import httpx
 
 from app.clock import SystemClock
-from benchmarks import load, micro, report, results, side_by_side
+from benchmarks import micro, report, results, side_by_side
 from benchmarks.answers import WrongAnswer
 from benchmarks.growth import suite as growth
 from benchmarks.growth.pace import Unanswered
@@ -22,19 +24,28 @@ from benchmarks.progress import elapsed, say
 from benchmarks.rows import Row
 from benchmarks.scenarios import FULL, QUICK, Scenario
 from benchmarks.workloads import FIGURES
-from tests.e2e.controlplane import programs
 from tests.e2e.controlplane.processes import ProcessDied, stop_all_at_exit
 from tests.e2e.controlplane.waiting import WaitedInVain
 from tests.e2e.objects import stamp
 from tests.unit.docs import derived
 
-NEEDED = ("etcd", "kube-apiserver", "kubectl", "metrics-server")
+_CALM = 0.5
+"""Processes that run on an idle machine, on average."""
 
-SUITES: Mapping[str, Callable[[Scenario, frozenset[str], Path], list[Row]]] = {
-    "peer": side_by_side.run,
-    "growth": growth.run,
-}
-"""What gives rows: scenario, names of rows that are wanted (none: all), and a folder for logs."""
+
+class Suite(NamedTuple):
+    """What gives rows.
+
+    `run` takes the scenario, the names of rows that are wanted (none: all) and a folder for logs. `missing` tells in one line what the
+    machine lacks for it, and how to get that.
+    """
+
+    run: Callable[[Scenario, frozenset[str], Path], list[Row]]
+    missing: Callable[[], str | None] = lambda: None
+
+
+SUITES: Mapping[str, Suite] = {"peer": Suite(side_by_side.run, side_by_side.missing), "growth": Suite(growth.run)}
+"""In the order in which they run."""
 
 FAILURES = (AssertionError, OSError, httpx.HTTPError, aiohttp.ClientError, LoadFailed, ProcessDied, Unanswered, WaitedInVain, WrongAnswer)
 """What can go wrong with programs and machine; anything else is a mistake of ours."""
@@ -49,16 +60,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = [figure.name for figure in FIGURES]
     if unknown := only.difference(known):
         return _refuse(f"no row is named {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    if reason := programs.skip_reason(*NEEDED) or (load.MISSING if shutil.which("wrk") is None else None):
-        return _refuse(reason)
+    suites = [suite for name, suite in SUITES.items() if arguments.suite in {name, "all"}]
+    if lacking := next(filter(None, (suite.missing() for suite in suites)), None):
+        return _refuse(lacking)
     scenario = _scenario(arguments)
-    suites = list(SUITES) if arguments.suite == "all" else [arguments.suite]
+    if (busy := os.getloadavg()[0]) > _CALM:
+        say(f"this machine is busy (a load of {busy:.1f}): figures will tell of that too")
     started = stamp(SystemClock().wall())
     stop_all_at_exit()
     directory = Path(tempfile.mkdtemp(prefix="kubeglance-bench-"))
     try:
         with redirect_stdout(sys.stderr):  # what is waited for; the table alone is the output
-            rows = [row for suite in suites for row in SUITES[suite](scenario, only, directory)]
+            rows = [row for suite in suites for row in suite.run(scenario, only, directory)]
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         shutil.rmtree(directory, ignore_errors=True)

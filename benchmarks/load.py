@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
 
-MISSING = "wrk, the load client, is missing: apt-get install wrk (or your system's package of that name)"
 _SCRIPT = Path(__file__).with_name("load.lua")
 _SOCKET_TIMEOUT_S = 20
 
@@ -72,20 +71,26 @@ class Load:
         raise LoadFailed("no request was answered in time")
 
 
-def run(
-    url: str, paths: Sequence[str], headers: Mapping[str, str], *, connections: int, seconds: float, program: str | None = None
-) -> Load:
+def missing() -> str | None:
+    """One line if there is no wrk."""
+    return None if shutil.which("wrk") else "no wrk, which makes the load: run `sudo apt-get install wrk`, or install your system's package"
+
+
+def run(url: str, paths: Sequence[str], headers: Mapping[str, str], *, connections: int, seconds: int, program: str = "wrk") -> Load:
     """Ask for `paths`, one after the other, on so many connections at once, each waiting for its answer before it asks again.
 
     wrk runs in one thread: what it needs is taken from both servers alike. Raises LoadFailed; FileNotFoundError if there is no wrk.
     """
-    wrk = program or shutil.which("wrk")
-    if wrk is None:
-        raise FileNotFoundError(MISSING)
     with TemporaryDirectory(prefix="kubeglance-load-") as folder:
         file = Path(folder) / "paths"
         file.write_text("".join(f"{path}\n" for path in paths), encoding="ascii")
-        command = [wrk, "--threads=1", f"--connections={connections}", f"--duration={round(seconds)}s", f"--timeout={_SOCKET_TIMEOUT_S}s"]
+        command = [
+            program,
+            "--threads=1",
+            f"--connections={connections}",
+            f"--duration={seconds}s",
+            f"--timeout={_SOCKET_TIMEOUT_S}s",
+        ]
         command += [part for name, value in headers.items() for part in ("--header", f"{name}: {value}")]
         command += ["--script", str(_SCRIPT), url, "--", str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + 2 * _SOCKET_TIMEOUT_S)

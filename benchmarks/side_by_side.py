@@ -6,15 +6,23 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TypeVar
 
-from benchmarks import workloads
+from benchmarks import load, workloads
 from benchmarks.cluster import Cluster
 from benchmarks.progress import say
 from benchmarks.rows import Row
 from benchmarks.scenarios import Scenario
 from benchmarks.servers import Server, kubeglance, kubeglance_resource, metrics_server
 from benchmarks.workloads._base import Alone, Idle, Loaded, Workload
+from tests.e2e.controlplane import programs
+
+NEEDED = ("etcd", "kube-apiserver", "kubectl", "metrics-server")
 
 Given = TypeVar("Given", bound=Alone)
+
+
+def missing() -> str | None:
+    """One line that says what is to be installed or built first, if anything is."""
+    return programs.skip_reason(*NEEDED) or load.missing()
 
 
 def run(scenario: Scenario, only: frozenset[str], directory: Path) -> list[Row]:

@@ -46,12 +46,9 @@ def run(stage: Loaded) -> list[Row]:
             wait_until(f"the aggregator asks {server.name}", lambda: _is_marked(client) is marked[server], seconds=PATIENCE, every=0.1)
             registration.wait_available(seconds=PATIENCE)
             answers.check(f"{server.name} through kube-apiserver", expected, answers.read(client.get(PATH, headers=HEADERS)))
-            return {
-                figure: load.run(plane.server, [PATH], {**server.headers, **HEADERS}, connections=connections, seconds=seconds).percentile(
-                    0.5
-                )
-                for figure, connections in ((P50, 1), (P50_FEW, FEW))
-            }
+            headers = {**server.headers, **HEADERS}
+            one, few = (load.run(plane.server, [PATH], headers, connections=number, seconds=seconds) for number in (1, FEW))
+            return {P50: one.percentile(0.5), P50_FEW: few.percentile(0.5)}
 
         with Registration(plane, port=stage.ours.port, versions=["v1beta1"]) as registration:
             return stage.contest(measure)
