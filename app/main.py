@@ -40,6 +40,7 @@ from app.pipeline.faults import Faults
 from app.pipeline.pool import Pool
 from app.pipeline.scraper import Job, Surroundings
 from app.pipeline.supervise import Supervisor
+from app.pipeline.turns import Turns
 from app.routes.app import create_app
 from app.routes.health import Check, HealthChecks, always_ok
 from app.routes.resources import Served, create_resources
@@ -96,7 +97,7 @@ class Kubeglance:
         self.trust = Trust()
         self.nodes, self.pods = Nodes(), Pods()
         pods = Reflector(self._client, watched.PODS, self.pods, clock)
-        self._pods_listed = pods.synced
+        self._pods_tried = pods.tried
         self._reflectors: tuple[Reflector[Any], ...] = (
             Reflector(self._client, watched.NODES, self.nodes, clock),
             pods,
@@ -139,7 +140,8 @@ class Kubeglance:
 
     def start(self, supervisor: Supervisor) -> None:
         """Set everything going that runs beside requests."""
-        around = Surroundings(self._kubelets, self.store, self._pods_listed, self._clock, Faults(self._metrics), self._metrics)
+        faults = Faults(self._metrics)
+        around = Surroundings(self._kubelets, self.store, self._pods_tried, self._clock, faults, self._metrics, Turns())
         self._pool = Pool(self._jobs, self._settings, around, supervisor.children("scrape"))
         self.nodes.listeners.append(self._pool.nodes_changed)
         for reflector in self._reflectors:

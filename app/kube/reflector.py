@@ -90,7 +90,10 @@ class Trouble:
 
 
 class Reflector(Generic[R]):
-    """Keeps `store` in step with one kind. `run` never returns; `synced` is set once the first list was whole, and stays set."""
+    """Keeps `store` in step with one kind. `run` never returns.
+
+    `synced` is set once the first list was whole, `tried` already when it failed; both stay set.
+    """
 
     def __init__(
         self, client: KubeClient, watched: Watched[R], store: Store[R], clock: Clock, *, random: Callable[[], float] = _random
@@ -108,6 +111,7 @@ class Reflector(Generic[R]):
         self._warned = False
         self._undecodable: set[Key] = set()
         self.synced = asyncio.Event()
+        self.tried = asyncio.Event()
         self.trouble: Trouble | None = None
 
     @property
@@ -128,6 +132,7 @@ class Reflector(Generic[R]):
 
     def _failed(self, error: KubeError) -> None:
         self._failures += 1
+        self.tried.set()
         self._fragile = self._accepted
         # A server that is away or overloaded is not helped by a list: that is for one that dislikes the version we go on from.
         disliked = self._fragile or not isinstance(error, KubeUnavailable)
@@ -190,6 +195,7 @@ class Reflector(Generic[R]):
         if not self.synced.is_set():
             log.info("listed", resource=self.name, objects=len(seen))
             self.synced.set()
+            self.tried.set()
 
     async def _apply_page(self, items: list[Raw], seen: set[Key]) -> None:
         for start in range(0, len(items), _PIECE):

@@ -13,8 +13,8 @@ EARLY_S = 5.0
 """Pause between the tries for a second sample after start: a kubelet's stats advance every 10 to 20 s, each with its own phase."""
 
 SPREAD_S = 5.0
-SPREAD_PER_TARGET_S = 0.005
-"""First scrapes are spread by this much for each target: a scrape with its TLS handshake costs a few milliseconds of CPU."""
+PER_TARGET_S = 0.005
+"""What is to be done at once is spread by this much for each target: a scrape with its TLS handshake costs a few milliseconds of CPU."""
 
 _LATE_S = 0.5
 """Timers wake late, so the last early try may begin a little more than an interval after the first scrape."""
@@ -40,9 +40,16 @@ def first_delays(node: str, intervals: Sequence[float], nodes: int) -> tuple[flo
     The collectors take turns, the last in order of preference first: a stand-in is one that has values after one scrape. So the scrapes
     of one node do not meet either, and need one connection.
     """
-    turn = min(min(intervals) / 2, SPREAD_S, nodes * len(intervals) * SPREAD_PER_TARGET_S) / len(intervals)
+    turn = min(min(intervals) / 2, SPREAD_S, nodes * len(intervals) * PER_TARGET_S) / len(intervals)
     share = _number(node) / 2**64
     return tuple((place + share) * turn for place in reversed(range(len(intervals))))
+
+
+def early_pause(targets: int) -> float:
+    """Seconds between the tries for a second sample, where there are so many targets. Of thousands none is tried early: that would be
+    three times the work of every other interval, when there is most to do anyway.
+    """
+    return max(EARLY_S, targets * PER_TARGET_S)
 
 
 def _number(text: str) -> int:
@@ -70,10 +77,11 @@ class Grid:
 class Schedule:
     """The waits of one loop. Call `wait` before each scrape and `done` after it, with the loop's two clock readings."""
 
-    def __init__(self, grid: Grid, first: float) -> None:
-        """`first` is the wait before the first scrape."""
+    def __init__(self, grid: Grid, first: float, early: float = EARLY_S) -> None:
+        """`first` is the wait before the first scrape, `early` the pause between the tries for a second sample."""
         self._grid = grid
         self._first: float | None = first
+        self._early = early
         self._began = 0.0
         self._early_until: float | None = None
         self._early_given = False
@@ -88,8 +96,8 @@ class Schedule:
             rest, self._rest_until = self._rest_until - monotonic, None
             return max(0.0, rest)
         since = monotonic - self._began
-        if self._early_until is not None and self._began + EARLY_S <= self._early_until:
-            return max(0.0, EARLY_S - since)
+        if self._early_until is not None and self._began + self._early <= self._early_until:
+            return max(0.0, self._early - since)
         return self._grid.wait(wall, since)
 
     def begins(self, monotonic: float) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from app.cache.cluster import NodeChange
 from app.kube.records import NodeRecord
-from app.pipeline.grid import Grid, Schedule, first_delays, offsets
+from app.pipeline.grid import Grid, Schedule, early_pause, first_delays, offsets
 from app.pipeline.scraper import Job, Scraper, Surroundings
 from app.pipeline.supervise import Children
 from app.pipeline.targets import targets
@@ -74,7 +74,7 @@ class Pool:
         scraper = Scraper(
             job,
             wanted,
-            Schedule(Grid(job.interval, shift), first),
+            Schedule(Grid(job.interval, shift), first, early_pause(len(self._nodes) * len(self._jobs))),
             self._around,
             stand_in=len(self._jobs) > 1,
             ready=lambda: self._is_ready(node.name),

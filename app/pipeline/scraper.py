@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -12,12 +11,11 @@ from app.errors import KubeError
 from app.pipeline.faults import Faults
 from app.pipeline.grid import Schedule
 from app.pipeline.sink import Sink
+from app.pipeline.turns import Turn, Turns
 from app.telemetry import Metrics
 from collectors._base import Batch, Cause, Client, CollectError, Collector, Target
 
 REST_S = 600.0
-LISTED_WITHIN_S = 10.0
-"""How long a first batch waits for the list of pods: some 100,000 are listed within it."""
 _LASTING = {("kubelet_resource", Cause.NOT_FOUND), ("kubelet_summary", Cause.NOT_FOUND), ("kubelet_summary", Cause.FORBIDDEN)}
 """What no second try mends soon: the endpoint does not exist there, or RBAC does not grant it. The other endpoint serves the node."""
 
@@ -36,14 +34,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What all loops share."""
+    """What all loops share. `pods_tried` is set once pods were listed, or could not be."""
 
     client: Client
     sink: Sink
-    pods_listed: asyncio.Event
+    pods_tried: asyncio.Event
     clock: Clock
     faults: Faults
     metrics: Metrics
+    turns: Turns
 
 
 class Scraper:
@@ -76,25 +75,32 @@ class Scraper:
         self._confused = False
         self._layout: object = None
         """That of the last scrape, if it gave a batch; always of the first target."""
-        self._published = False
 
     async def run(self) -> None:
         """Scrape on the schedule, for ever."""
-        clock = self._around.clock
+        await self._due()
+        async with self._around.turns.turn() as turn:
+            await self.once(turn)
         while True:
-            await asyncio.sleep(self._schedule.wait(clock.wall(), clock.monotonic()))
+            await self._due()
             await self.once()
 
-    async def once(self) -> None:
-        """One scrape and its outcome."""
+    async def _due(self) -> None:
+        clock = self._around.clock
+        await asyncio.sleep(self._schedule.wait(clock.wall(), clock.monotonic()))
+
+    async def once(self, first: Turn | None = None) -> None:
+        """One scrape and its outcome. `first` is the turn of the first one."""
         around, name = self._around, self._job.collector.name
         began = around.clock.monotonic()
         self._schedule.begins(began)
         try:
             batch = await self._collect()
             took = around.clock.monotonic() - began
-            if not self._published:
-                await self._until_pods_are_listed()
+            if first is not None:
+                # What a batch says of unknown pods is lost. Others that would scrape for the first time wait behind this one.
+                first.stay()
+                await around.pods_tried.wait()
             settled = around.sink.publish(self._node, name, batch)
         except CollectError as error:
             self._failed(error, began)
@@ -109,19 +115,10 @@ class Scraper:
         else:
             now = around.clock.monotonic()
             self._took(took, success=True)
-            self._published = True
             self._schedule.succeeded(settled=settled)
             around.metrics.published(name, seconds=now - began, dropped=batch.dropped)
             around.faults.succeeded(self._node, name, at=now)
         self._answered()
-
-    async def _until_pods_are_listed(self) -> None:
-        """What a batch says of unknown pods is lost. So the first one, which may come before the pods, waits for them; but not for ever:
-        where pods cannot be listed, there are nodes.
-        """
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LISTED_WITHIN_S):
-                await self._around.pods_listed.wait()
 
     def _took(self, seconds: float, *, success: bool) -> None:
         self._around.metrics.scraped(self._node, seconds=seconds, at=self._around.clock.wall(), success=success)

@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry
 from app.clock import Clock
 from app.pipeline.faults import Faults
 from app.pipeline.scraper import Surroundings
+from app.pipeline.turns import Turns
 from app.telemetry import Metrics
 from collectors._base import Batch, Client, CollectError, Target
 
@@ -75,10 +76,10 @@ class NoClient:
 
 
 def surroundings(clock: Clock, sink: RecordingSink) -> Surroundings:
-    """All that loops share, on a registry of its own. All pods are listed."""
-    metrics, listed = Metrics(CollectorRegistry()), asyncio.Event()
-    listed.set()
-    return Surroundings(client=NoClient(), sink=sink, pods_listed=listed, clock=clock, faults=Faults(metrics), metrics=metrics)
+    """All that loops share, on a registry of its own. Pods are listed."""
+    metrics, tried = Metrics(CollectorRegistry()), asyncio.Event()
+    tried.set()
+    return Surroundings(client=NoClient(), sink=sink, pods_tried=tried, clock=clock, faults=Faults(metrics), metrics=metrics, turns=Turns())
 
 
 def values(metrics: Metrics, name: str, labels: Sequence[str]) -> dict[tuple[str, ...], float]:

@@ -93,7 +93,7 @@ async def test_a_list_is_applied_page_by_page() -> None:
     """Each page goes to the store as it comes; the watch starts from the list's version."""
     store, server, reflector = await _run([page(_thing("a"), token="more"), page(_thing("b"), version="11"), watch(_for_ever)])
 
-    assert (store.calls, reflector.synced.is_set()) == ([(["a"], []), (["b"], [])], True)
+    assert (store.calls, reflector.synced.is_set(), reflector.tried.is_set()) == ([(["a"], []), (["b"], [])], True, True)
     assert server.requests == [
         ("list", {"fieldSelector": "a=b", "limit": "500"}),
         ("list", {"fieldSelector": "a=b", "limit": "500", "continue": "more"}),
@@ -248,6 +248,7 @@ async def test_refusals_name_the_remedy(code: int, text: str) -> None:
     assert reflector.trouble is not None
     assert text in reflector.trouble.message
     assert "no such luck" in reflector.trouble.message
+    assert (reflector.tried.is_set(), reflector.synced.is_set()) == (True, False)
 
 
 async def test_trouble_is_logged_once_and_its_end_too() -> None:

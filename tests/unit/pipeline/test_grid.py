@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.pipeline.grid import EARLY_S, Grid, Schedule, first_delays, offsets
+from app.pipeline.grid import EARLY_S, Grid, Schedule, early_pause, first_delays, offsets
 
 _intervals = st.sampled_from([1.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0])
 
@@ -105,6 +105,15 @@ def test_early_tries_end_after_one_interval() -> None:
     waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [False] * 7, wall=1_500_000_000.0)
 
     assert waits == [0.0, 4.9, 4.9, 4.9, 14.9, 14.9, 14.9]
+
+
+def test_of_thousands_of_targets_none_is_tried_early() -> None:
+    """A second sample that comes early is a comfort; for 10,000 targets it would be three times the work of any other interval."""
+    assert early_pause(200) == early_pause(1000) == EARLY_S
+    assert early_pause(2000) == 10.0
+    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0, early_pause(10_000)), [False] * 3, wall=1_500_000_000.0)
+
+    assert waits == [0.0, 14.9, 14.9]
 
 
 def test_timers_that_wake_late_cost_no_early_try() -> None:

@@ -25,13 +25,13 @@ async def _run(
     deadline: float = 10.0,
     ready: bool = True,
     stand_in: bool = True,
-    pods_listed_after: float = 0.0,
+    pods_tried_after: float = 0.0,
 ) -> Surroundings:
     """One loop with an interval of 15 s for so many seconds of virtual time."""
     around = surroundings(LoopClock(_START), sink)
-    if pods_listed_after:
-        around.pods_listed.clear()
-        asyncio.get_running_loop().call_later(pods_listed_after, around.pods_listed.set)
+    if pods_tried_after:
+        around.pods_tried.clear()
+        asyncio.get_running_loop().call_later(pods_tried_after, around.pods_tried.set)
     job = Job(collector, 15.0, deadline)
     targets = tuple(Target("n1", url) for url in urls)
     scraper = Scraper(job, targets, Schedule(Grid(15.0, 0.0), 0.0), around, stand_in=stand_in, ready=lambda: ready)
@@ -64,13 +64,13 @@ async def test_the_second_sample_comes_early_until_the_sink_has_enough() -> None
     [
         pytest.param(3.0, [3, 15, 30], id="the list takes longer than the scrape"),
         pytest.param(0.5, [1, 15, 30], id="the list is there first"),
-        pytest.param(3600.0, [11, 15, 30], id="pods cannot be listed"),
+        pytest.param(20.0, [20, 30], id="the list takes longer than an interval"),
     ],
 )
 async def test_the_first_batch_waits_for_the_list_of_pods(listed: float, published: list[float]) -> None:
     """Else it would be about pods that nobody knows yet, and their first values would have to wait for the second scrape."""
     sink = RecordingSink()
-    around = await _run(FakeCollector(1.0, EMPTY), sink, seconds=40, pods_listed_after=listed)
+    around = await _run(FakeCollector(1.0, EMPTY), sink, seconds=40, pods_tried_after=listed)
 
     assert published == [at for at, _, _ in sink.published]
     assert {("n1",): 1.0} == values(around.metrics, "metrics_server_kubelet_request_duration_seconds_sum", ["node"])
