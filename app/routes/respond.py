@@ -56,13 +56,12 @@ async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
 
 
 def _headers(scope: Scope, answer: Answer, length: int) -> list[tuple[bytes, bytes]]:
-    headers = [(b"audit-id", audit_id(scope).encode("latin-1", "replace"))]
+    headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
+    if not any(name == _NO_CACHE[0] for name, _ in headers):
+        headers.append(_NO_CACHE)
+    headers.append((b"audit-id", audit_id(scope).encode()))
     if answer.content_type:
         headers.append((b"content-type", answer.content_type.encode("latin-1")))
-    own = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
-    if not any(name == _NO_CACHE[0] for name, _ in own):
-        headers.append(_NO_CACHE)
-    headers += own
     if answer.status != 304 and length >= 0:
         headers.append((b"content-length", b"%d" % length))
     return headers

@@ -131,7 +131,10 @@ class KubeglanceProtocol(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._count(len(name) + len(value) + 4)
-        super().on_header(name, value)
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """Refuse upgrades before the app sees them: a half-done upgrade once gave away an apiserver's connection (CVE-2018-1002105)."""
