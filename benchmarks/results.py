@@ -69,15 +69,13 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str:
-    """What is measured, as git calls it: a name that ends in -dirty is of no commit."""
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-        cwd=programs.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.strip() or "unknown"
+    """Which kubeglance is measured: "-dirty" where the program is not as it was committed; what a run itself writes does not count."""
+    changed = _git("status", "--porcelain", "--", "app", "collectors")
+    return (_git("rev-parse", "--short=12", "HEAD") or "unknown") + ("-dirty" if changed else "")
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=programs.ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def go_version(program: Path) -> str:
