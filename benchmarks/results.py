@@ -3,6 +3,7 @@
 import json
 import platform
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,6 +76,8 @@ def commit() -> str:
 
 
 def _git(*arguments: str) -> str:
+    if shutil.which("git") is None:
+        return ""
     return subprocess.run(["git", *arguments], cwd=programs.ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
