@@ -70,7 +70,7 @@ class Served(NamedTuple):
     collection: Collection
 
 
-_Look = tuple[str, str, str, str | None, str, Form]
+_Look = tuple[str, str, str, str | None, tuple[str, str], Form]
 """What a list looks like: group, version, resource, namespace, selectors, form."""
 
 
@@ -158,8 +158,8 @@ class Resources:
             raise method_not_allowed(bound.kind.group, bound.kind.resource, "watch", allow=_ALLOW)
         form = form_of(negotiated, query, pretty=pretty)
         namespace = info.namespace if info.namespace or not bound.kind.namespaced else None
-        selector = "" if options is _WHOLE_LIST else f"{query.get('labelSelector', '')}\0{query.get('fieldSelector', '')}".strip("\0")
-        return await self._list(bound, namespace, options, selector, form, in_chunks=scope.get("http_version") != "1.0")
+        selectors = (query.get("labelSelector", ""), query.get("fieldSelector", ""))
+        return await self._list(bound, namespace, options, selectors, form, in_chunks=scope.get("http_version") != "1.0")
 
     def _negotiate(self, accept: str, kind: Kind) -> Negotiated:
         """The form that was agreed on. Few Accept headers are in use, so that each is read once."""
@@ -182,14 +182,14 @@ class Resources:
         return bound.renderers[form.media].one(item, form)
 
     async def _list(
-        self, bound: _Bound, namespace: str | None, options: ListOptions, selector: str, form: Form, *, in_chunks: bool
+        self, bound: _Bound, namespace: str | None, options: ListOptions, selectors: tuple[str, str], form: Form, *, in_chunks: bool
     ) -> Answer:
-        """`selector` is the text of both selectors. What is too large to be made whole goes in chunks if the client knows them."""
+        """`selectors` are the texts of both. What is too large to be made whole goes in chunks if the client knows them."""
         collection, kind = bound.collection, bound.kind
         check_version(self._versions, options.version, options.match, collection.version)
         look = None
-        if not options.limit and options.continuation is None and len(selector) <= _LONGEST_KEPT_SELECTOR:
-            look = (kind.group, bound.version, kind.resource, namespace, selector, form)
+        if not options.limit and options.continuation is None and sum(map(len, selectors)) <= _LONGEST_KEPT_SELECTOR:
+            look = (kind.group, bound.version, kind.resource, namespace, selectors, form)
             rendered = self._rendered.get(look)
             if rendered is not None and rendered.version == collection.version:
                 if rendered.created:
@@ -200,7 +200,7 @@ class Resources:
         if items:
             self._observe(created)
         list_form = bound.renderers[form.media].many(form)
-        if len(items) <= AT_ONCE or (look is not None and not selector and len(items) <= MOST_KEPT):
+        if len(items) <= AT_ONCE or (look is not None and not any(selectors) and len(items) <= MOST_KEPT):
             body = await whole(list_form, items, page, most=self._most_rendered)
             if body is not None:
                 if look is not None:

@@ -444,9 +444,11 @@ async def test_a_rendered_list_is_of_the_current_version() -> None:
 
 
 async def test_a_selected_list_is_of_the_current_version() -> None:
-    """A short list of a selector is rendered once a version too; its text tells one from another."""
+    """A short list of a selector is rendered once a version too; its text and which of the two it is tell one from another."""
     server = Server()
     pods = server.served[0].collection
+    assert [] == _names(await server.get(f"{V1}/pods?labelSelector=metadata.name%3Done"))
+    assert ["one"] == _names(await server.get(f"{V1}/pods?fieldSelector=metadata.name%3Done"))
     web, db = f"{V1}/pods?labelSelector=app%3Dweb", f"{V1}/pods?labelSelector=app%3Ddb"
     before = [_names(await server.get(path)) for path in (web, db, web, f"{web}&fieldSelector=metadata.namespace%3Da")]
     pods.replace([make_item("a", "one", version=8, labels={"app": "db"})], (), 8)
