@@ -8,8 +8,8 @@ from typing import Any
 from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
-RECORD = 16 * 1024
-"""The most that one TLS record holds (RFC 8446, 5.1). A longer body is not copied to come together with its head."""
+TOGETHER = 64 * 1024
+"""Head and body that are written together; of a longer body the copy would cost more than the second write."""
 
 
 class Exchange(RequestResponseCycle):
@@ -71,7 +71,7 @@ class Exchange(RequestResponseCycle):
             if self.expected_content_length < 0 or (self.expected_content_length and not more):
                 raise RuntimeError("the body is not as long as Content-Length says")
         head, self._head = self._head, b""
-        if head and len(head) + len(body) > RECORD:
+        if head and len(head) + len(body) > TOGETHER:
             self.transport.write(head)
             head = b""
         if head or body:

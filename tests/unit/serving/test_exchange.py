@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from uvicorn.protocols.http.flow_control import FlowControl
 
-from app.serving.exchange import RECORD, Exchange
+from app.serving.exchange import TOGETHER, Exchange
 
 OK = b"HTTP/1.1 200 OK\r\n"
 Headers = Sequence[tuple[bytes, bytes]]
@@ -68,9 +68,7 @@ def length(size: int) -> Headers:
         pytest.param(length(0), [b""], [OK + b"content-length: 0\r\n\r\n"], id="empty"),
         pytest.param(length(4), [b"hi", b"ho"], [OK + b"content-length: 4\r\n\r\nhi", b"ho"], id="parts"),
         pytest.param(length(2), [b"hi", b""], [OK + b"content-length: 2\r\n\r\nhi"], id="an end of nothing"),
-        pytest.param(
-            length(RECORD), [b"x" * RECORD], [OK + b"content-length: 16384\r\n\r\n", b"x" * RECORD], id="long: not copied to the head"
-        ),
+        pytest.param(length(TOGETHER), [b"x" * TOGETHER], [OK + b"content-length: 65536\r\n\r\n", b"x" * TOGETHER], id="long: not copied"),
         pytest.param(
             (), [b"hi", b"ho", b""], [OK + b"transfer-encoding: chunked\r\n\r\n2\r\nhi\r\n", b"2\r\nho\r\n", b"0\r\n\r\n"], id="chunks"
         ),
