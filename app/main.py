@@ -19,12 +19,12 @@ from app.auth.extension import NAME, NAMESPACE, ExtensionAuthentication
 from app.auth.gate import DelegatingGate
 from app.auth.token import TokenAuthenticator
 from app.auth.trust import Trust
-from app.cache import rates
 from app.cache.cluster import Nodes, Pods
 from app.cache.collection import Collection
 from app.cache.projection import Projection, Subject
 from app.cache.readiness import Heartbeat, Readiness
-from app.cache.samples import Samples, Source, time_to_live
+from app.cache.samples import Samples
+from app.cache.sources import source
 from app.cache.store import Store
 from app.cache.versions import Versions
 from app.clock import Clock, SystemClock
@@ -57,9 +57,6 @@ from collectors.kubelet_summary import KubeletSummary
 _PULSE_S = 1.0
 _CERTIFICATE_S = 5.0
 _GIVE_BACK_S = 60.0
-
-_STEPS = {"kubelet_resource": rates.resource_step, "kubelet_summary": rates.summary_step}
-"""How the samples of each kubelet collector become usages."""
 
 _log = structlog.get_logger(__name__)
 
@@ -112,7 +109,7 @@ class Kubeglance:
             nodes=self.nodes,
             pods=self.pods,
             samples=Samples(clock.monotonic),
-            sources=[Source(job.collector.name, _STEPS[job.collector.name], time_to_live(job.interval)) for job in self._jobs],
+            sources=[source(job.collector.name, job.interval) for job in self._jobs],
             projections=[Projection(kind.subject, kind.project, collection) for kind, collection in served],
             versions=versions,
             clock=clock,

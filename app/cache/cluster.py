@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from app.kube.records import Key, NodeRecord, PodRecord
 
 
@@ -82,8 +84,10 @@ class Pods:
             old = self._records.get(key)
             if old == record:
                 continue
-            if old is not None and old.node != record.node:
-                self._leave_node(old)
+            if old is not None:
+                record = replace(record, name=old.name, key=old.key)  # noqa: PLW2901 - the same one: its key stays the one that is in use
+                if old.node != record.node:
+                    self._leave_node(old)
             self._records[key] = record
             if record.node:
                 self._by_node.setdefault(record.node, {})[key] = record

@@ -4,8 +4,9 @@ A sample that cannot be used changes nothing: what was known stays until its tim
 estimated or filled in.
 """
 
-from msgspec import Struct
+from sys import intern
 
+from app.cache.values import ContainerUsage
 from collectors._base import Sample
 
 SECOND = 10**9
@@ -27,28 +28,29 @@ SAME_START = 1 * SECOND
 """Starts that differ by no more than this are one start, told by sources of different precision."""
 
 
-class Usage(Struct, frozen=True, gc=False):
-    """What one container or node used: CPU in nanocores over the `window` ns that ended at `time` (Unix ns), memory and swap in bytes.
+class Step(ContainerUsage, frozen=True, gc=False):
+    """Where a series stands after a sample: the usage that the sample made, with what the next one is measured against.
 
-    `swap` is None where the kubelet reports none.
+    The CPU is that of the `window` ns that ended at `time` (Unix ns). Where no usage could be made the window is 0, and `usage` None.
+    `counter` (core-nanoseconds), `time` and `started` are the sample's. `advanced` is the monotonic time of the step; `first` tells that
+    the sample is the first one of its instance, `moved` that there was a step before it.
+    `dead` is a series that outlived its time: its sample is kept only to know it again, for a kubelet that is stuck tells the same for
+    ever.
     """
 
-    cpu: int
-    memory: int
-    time: int
-    window: int
-    swap: int | None = None
-
-
-class Step(Struct, frozen=True, gc=False):
-    """Where a series stands after a sample: the newest sample used, and the usage made of it, if one can be made.
-
-    `first` tells that it is the first sample of its instance.
-    """
-
-    sample: Sample
-    usage: Usage | None
+    time: int = 0
+    window: int = 0
+    counter: int = 0
+    started: int | None = None
+    advanced: float = 0.0
     first: bool = False
+    moved: bool = False
+    dead: bool = False
+
+    @property
+    def usage(self) -> "Step | None":
+        """The step itself if it has a usage."""
+        return self if self.window else None
 
 
 def complete(sample: Sample) -> bool:
@@ -64,23 +66,22 @@ def _is_news(last: Step | None, new: Sample) -> bool:
     """
     if last is None or not complete(new):
         return complete(new)
-    before = last.sample
-    if before.started is not None and new.started is not None and new.started < before.started - SAME_START:
+    if last.started is not None and new.started is not None and new.started < last.started - SAME_START:
         return False
-    return new.cpu_time > before.cpu_time and (new.stamped or new.cpu != before.cpu)
+    return new.cpu_time > last.time and (new.stamped or new.cpu != last.counter)
 
 
-def restarted(last: Sample, new: Sample) -> bool:
+def restarted(last: Step, new: Sample) -> bool:
     """Whether `new` is of another instance than `last`: another start, or a start after the last sample was taken."""
     if new.started is None:
         return False
     if last.started is None:
-        return new.started >= last.cpu_time
+        return new.started >= last.time
     return abs(new.started - last.started) > SAME_START
 
 
-def resource_step(last: Step | None, new: Sample, _agent_started: int | None = None) -> Step | None:
-    """The step that a sample of /metrics/resource makes; `last` itself where it makes none.
+def resource_step(last: Step | None, new: Sample, _agent_started: int | None = None, now: float = 0.0) -> Step | None:
+    """The step that a sample of /metrics/resource makes; `last` itself where it makes none. `now` is the monotonic time.
 
     CPU is the difference of two counters over the difference of *their own* times. After a restart, and for a first sample, the
     container's start is the origin if that was 10 to 60 s ago. A counter that went back without a restart gives no usage for this
@@ -88,16 +89,16 @@ def resource_step(last: Step | None, new: Sample, _agent_started: int | None = N
     """
     if not _is_news(last, new):
         return last
-    if last is None or restarted(last.sample, new):
-        return Step(new, _from_origin(new), first=True)
-    window = new.cpu_time - last.sample.cpu_time
+    if last is None or restarted(last, new):
+        return _from_origin(last, new, now)
+    window = new.cpu_time - last.time
     if window < MIN_WINDOW:
         return last
-    return Step(new, _from_pair(last.sample, new, window))
+    return _from_pair(last, new, window, now)
 
 
-def summary_step(last: Step | None, new: Sample, agent_started: int | None = None) -> Step | None:
-    """The step that a sample of /stats/summary makes; `last` itself where it makes none.
+def summary_step(last: Step | None, new: Sample, agent_started: int | None = None, now: float = 0.0) -> Step | None:
+    """The step that a sample of /stats/summary makes; `last` itself where it makes none. `now` is the monotonic time.
 
     The kubelet's own rate, usageNanoCores, is used from the first sample on. Where it is missing, or a 0 that cannot be believed, two
     counters of this source stand in. Counters of the two sources never form a pair: one is stamped in ms, the other in floored
@@ -106,38 +107,50 @@ def summary_step(last: Step | None, new: Sample, agent_started: int | None = Non
     if not _is_news(last, new):
         return last
     if new.cpu_rate and _lived(new.started, new.cpu_time) and _lived(agent_started, new.cpu_time):
-        return Step(new, _checked(new, new.cpu_rate, SUMMARY_WINDOW))
-    if last is not None and not restarted(last.sample, new):
-        window = new.cpu_time - last.sample.cpu_time
+        return _step(last, new, now, cpu=new.cpu_rate, window=SUMMARY_WINDOW)
+    if last is not None and not restarted(last, new):
+        window = new.cpu_time - last.time
         if window >= SUMMARY_PAIR_MIN:
-            return Step(new, _from_pair(last.sample, new, window))
+            return _from_pair(last, new, window, now)
     if new.cpu_rate == 0 and _older(new.started, new.cpu_time) and _older(agent_started, new.cpu_time):
-        return Step(new, _checked(new, 0, SUMMARY_WINDOW))
+        return _step(last, new, now, cpu=0, window=SUMMARY_WINDOW)
     # Nothing can be made of it. Of the same instance the earlier sample stays, as the base of a pair that becomes long enough.
-    return last if last is not None and not restarted(last.sample, new) else Step(new, None, first=True)
+    return last if last is not None and not restarted(last, new) else _step(last, new, now, first=True)
 
 
-def _from_origin(new: Sample) -> Usage | None:
-    if new.started is None or new.cpu is None:
-        return None
-    window = new.cpu_time - new.started
-    if not ORIGIN_MIN <= window <= ORIGIN_MAX:
-        return None
-    return _checked(new, new.cpu * SECOND // window, window)
+def _from_origin(last: Step | None, new: Sample, now: float) -> Step:
+    window = 0 if new.started is None else new.cpu_time - new.started
+    if new.cpu is None or not ORIGIN_MIN <= window <= ORIGIN_MAX:
+        return _step(last, new, now, first=True)
+    return _step(last, new, now, cpu=new.cpu * SECOND // window, window=window, first=True)
 
 
-def _from_pair(last: Sample, new: Sample, window: int) -> Usage | None:
-    if last.cpu is None or new.cpu is None or new.cpu < last.cpu:
-        return None
-    return _checked(new, (new.cpu - last.cpu) * SECOND // window, window)
+def _from_pair(last: Step, new: Sample, window: int, now: float) -> Step:
+    if new.cpu is None or new.cpu < last.counter:
+        return _step(last, new, now)
+    return _step(last, new, now, cpu=(new.cpu - last.counter) * SECOND // window, window=window)
 
 
-def _checked(new: Sample, cpu: int, window: int) -> Usage | None:
-    """The usage, unless its memory is 0 while the CPU stands still: some runtimes report 0 for working sets that live (then it is a
-    value), and all do for what is gone (then it is none)."""
-    if new.memory is None or (new.memory == 0 and cpu == 0):
-        return None
-    return Usage(cpu=cpu, memory=new.memory, time=new.cpu_time, window=window, swap=new.swap)
+def _step(last: Step | None, new: Sample, now: float, *, cpu: int = 0, window: int = 0, first: bool = False) -> Step:
+    """The step to a sample that is complete: without a usage if there is no window, or its memory is 0 while the CPU stands still.
+
+    Some runtimes report memory 0 for working sets that live (then it is a value), and all do for what is gone (then it is none).
+    """
+    if new.memory == 0 and cpu == 0:
+        window = 0
+    return Step(
+        name=intern(new.name),
+        cpu=cpu,
+        memory=new.memory or 0,
+        swap=new.swap,
+        time=new.cpu_time,
+        window=window,
+        counter=new.cpu or 0,
+        started=new.started,
+        advanced=now,
+        first=first,
+        moved=last is not None,
+    )
 
 
 def _lived(started: int | None, now: int) -> bool:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from app.cache.samples import NODE, Series, Track, is_same_instance
+from app.cache.rates import Step
+from app.cache.samples import NODE, Series
 from app.cache.usage import is_usage_of
-from app.kube.records import ContainerRecord, PodRecord
+from app.kube.records import PodRecord
 from app.wire.timestamps import format_time
 
 
@@ -34,8 +35,8 @@ def node_reason(known: Knowledge, ended: int | None) -> str:
     failing = _failing(known, f"node {known.node}")
     if failing:
         return failing + _expired(ended)
-    tracks = [track for series in known.series if (track := series.track(NODE, "")) is not None]
-    return _of_tracks(tracks, known.node, "the node") + _expired(ended)
+    steps = [step for series in known.series if (step := series.step(NODE)) is not None]
+    return _of_steps(steps, known.node, "the node") + _expired(ended)
 
 
 def pod_reason(pod: PodRecord, known: Knowledge | None, ended: int | None) -> str:
@@ -46,14 +47,13 @@ def pod_reason(pod: PodRecord, known: Knowledge | None, ended: int | None) -> st
         return "the pod is not bound to a node yet"
     if known is None:
         return f"its node {pod.node} is not in the cluster"
-    running = [container for container in pod.containers if container.running]
-    if not running:
+    if not any(container.running for container in pod.containers):
         return "none of its containers runs"
     failing = _failing(known, f"its node {known.node}")
     if failing:
         return failing + _expired(ended)
-    for container in running:
-        reason = _container_reason(pod, container, known, ended)
+    for position, container in enumerate(pod.containers):
+        reason = _container_reason(pod, position, known, ended) if container.running else ""
         if reason:
             return reason
     if ended is not None:
@@ -73,23 +73,24 @@ def _failing(known: Knowledge, subject: str) -> str:
     return f"{subject} cannot be scraped since {format_time(since)} ({causes})"
 
 
-def _container_reason(pod: PodRecord, container: ContainerRecord, known: Knowledge, ended: int | None) -> str:
+def _container_reason(pod: PodRecord, position: int, known: Knowledge, ended: int | None) -> str:
     """What keeps a running container from a usage; "" if some source has one."""
-    tracks = [track for series in known.series if (track := series.track(pod.key, container.name)) is not None]
-    current = [track for track in tracks if is_same_instance(container, track.step.sample.started)]
-    if any((usage := track.step.usage) is not None and is_usage_of(container, track.step.sample.started, usage) for track in current):
+    container = pod.containers[position]
+    steps = [step for series in known.series if (step := series.step(pod.key, position)) is not None]
+    current = [step for step in steps if container.is_same_instance(step.started)]
+    if any(step.usage is not None and is_usage_of(container, step) for step in current):
         return ""
-    if tracks and not current:
+    if steps and not current:
         return f"container {container.name} restarted and has no sample since"
-    return _of_tracks(current, known.node, f"container {container.name}") + _expired(ended)
+    return _of_steps(current, known.node, f"container {container.name}") + _expired(ended)
 
 
-def _of_tracks(tracks: Sequence[Track], node: str, subject: str) -> str:
+def _of_steps(steps: Sequence[Step], node: str, subject: str) -> str:
     """What keeps the series of one container or node from a usage that can be served; a series that lives has two samples or not."""
-    living = [track for track in tracks if not track.dead]
+    living = [step for step in steps if not step.dead]
     if not living:
         return f"the kubelet of node {node} reports no new CPU and memory of {subject}"
-    if all(track.step.first and track.step.usage is None for track in living):
+    if all(step.first and step.usage is None for step in living):
         return "no two samples yet"
     return f"what the kubelet told last of {subject} makes no value"
 

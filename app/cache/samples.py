@@ -5,36 +5,44 @@ The time to live of a sample counts, on the monotonic clock, from when its own t
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heappop, heappush
 from typing import NamedTuple
 
-from cachetools import TLRUCache
 from msgspec import Struct
+from msgspec.structs import replace
 
 from app.cache.rates import Step
+from app.cache.values import PodUsage
 from app.kube.records import ContainerRecord, Key, PodRecord
 from collectors._base import Batch, Sample
 
 NODE: Key = ("", "")
 """The key under which a node's own series stands beside those of its pods."""
 MIN_TTL = 60.0
-LEAP = 60.0
-"""Between two samples of a series a kubelet's clock may go this many seconds further than ours: its statistics come late sometimes. By more
+LEAP = 60 * 10**9
+"""Between two samples of a series a kubelet's clock may go so far (ns) further than ours: its statistics come late sometimes. By more
 it was set, or the stamp is wild: a pair over a leap would give a rate near 0."""
-INSTANCE_SLACK = 2 * 10**9
-"""Kubelet and pod status tell a container's start with different precision: up to this much apart (ns) it is the same one, where the status
-does not tell when the instance before it ended."""
+_NODE_ITSELF = (ContainerRecord("", running=True),)
+"""A node has one series, of nobody's container."""
 
-StepFunction = Callable[[Step | None, Sample, int | None], Step | None]
-"""(last step, new sample, when the agent started) -> the step after it; see app/cache/rates.py."""
+Steps = tuple[Step | None, ...]
+"""Where the series of one pod stand, in the order of its record's containers: None where nothing was told."""
+
+StepFunction = Callable[[Step | None, Sample, int | None, float], Step | None]
+"""(last step, new sample, when the agent started, monotonic time) -> the step after it; see app/cache/rates.py."""
 
 
-class Source(Struct, frozen=True):
-    """A collector as the cache sees it: its name, how its samples become usages, and how long they live (seconds)."""
+class Scrape(NamedTuple):
+    """What the samples of one batch have in common: their source's name, the monotonic time, and when the agent started (Unix ns)."""
 
-    name: str
-    step: StepFunction
-    ttl: float
+    source: str
+    now: float
+    agent_started: int | None
+
+
+SteadyFunction = Callable[[PodRecord, Steps, Sequence[Sample], Scrape], tuple[Steps, PodUsage] | None]
+"""(pod, where its series stand, samples, their scrape) -> where they stand after these, and the pod's usage; see app/cache/steady.py."""
 
 
 def time_to_live(interval: float) -> float:
@@ -42,167 +50,216 @@ def time_to_live(interval: float) -> float:
     return max(4 * interval, MIN_TTL)
 
 
-class Track(Struct, gc=False):
-    """One series. `advanced` is the monotonic time of its last step; `moved` tells whether it stepped since it is known.
+class Source(Struct, frozen=True):
+    """A collector as the cache sees it: its name, how its samples become usages, and how long they live (seconds).
 
-    `dead` is a series that outlived its time: it has no usage, and its sample is kept only to know it again, for a kubelet that is stuck
-    tells the same for ever.
+    `steady` is a short cut for pods of which every container goes on. It gives what `step` and app/cache/usage.py give, or None for them to
+    be asked; see app/cache/steady.py.
     """
 
-    step: Step
-    advanced: float
-    moved: bool = False
-    dead: bool = False
+    name: str
+    step: StepFunction
+    ttl: float
+    steady: SteadyFunction | None = None
 
 
 class Series(Struct):
-    """All series of one (node, source), by pod key and container name; a node's own is at [NODE][""]."""
+    """All series of one (node, source), by pod; the node's own is at NODE, alone.
+
+    `ends` is a time before which none of them ends, infinite while none lives. `settled` is what Samples.settled answers, None when that is
+    to be found out.
+    """
 
     source: Source
-    tracks: dict[Key, dict[str, Track]]
+    steps: dict[Key, Steps]
+    ends: float = math.inf
+    settled: bool | None = None
 
-    def track(self, key: Key, name: str) -> Track | None:
-        """The series of one container, or of the node (NODE, "")."""
-        tracks = self.tracks.get(key)
-        return tracks.get(name) if tracks is not None else None
+    def step(self, key: Key, position: int = 0) -> Step | None:
+        """Where the series of a pod's container stands, by its position in the record, or that of the node (NODE)."""
+        steps = self.steps.get(key)
+        return steps[position] if steps is not None else None
+
+
+Stepped = tuple[PodRecord, PodUsage | None]
+"""A pod of which some series stepped, and the usage that their source makes of it, where that is known already."""
 
 
 class Taken(NamedTuple):
-    """What a batch did: the keys (of pods, or NODE) of which some series stepped, and those whose kubelet's clock was set back."""
+    """What a batch did: whether the node's own series stepped, which pods did, and the keys (of pods, or NODE) of those whose kubelet's
+    clock was set back.
+    """
 
-    stepped: set[Key]
+    node: bool
+    pods: list[Stepped]
     set_back: set[Key]
 
 
 class Samples:
-    """The one wrapper around the TTL cache. Its owner calls `expire` before anything else; nobody else touches the cache.
+    """All samples, and when they end.
 
-    An entry is all series of one (node, source), and ends when the first of them does; those that are left go in again.
+    Time goes on in `tick` and nowhere else, so nothing ends unseen. What came due then is ended node by node with `end`, before anything
+    else is done with the node: so ending, and making that known, are one step.
     """
 
     def __init__(self, timer: Callable[[], float]) -> None:
         """`timer` gives monotonic seconds."""
         self._timer = timer
         self._now = timer()
-        self._cache: TLRUCache[tuple[str, str], Series] = TLRUCache(maxsize=math.inf, ttu=_earliest_end, timer=lambda: self._now)
-        self._dead: dict[tuple[str, str], Series] = {}
+        self._series: dict[str, dict[str, Series]] = {}
+        """By node and source."""
+        self._ends: list[tuple[float, str, str]] = []
+        """A heap of (ends, node, source). Steps leave it as it is, for to move an entry costs more than they do: it comes due when the
+        first of its series would have ended without them, and goes in again for those that live on. An entry that no Series stands behind
+        any more is dropped when its time comes."""
 
-    def expire(self) -> dict[str, set[Key]]:
-        """End every series that outlived its time; by node the keys that lost one.
-
-        The cache's time moves here and nowhere else: so nothing expires unseen on a read or an assignment.
-        """
+    def tick(self) -> None:
+        """Let time go on."""
         self._now = self._timer()
-        lost: dict[str, set[Key]] = {}
-        for (node, source), series in self._cache.expire():
-            lost.setdefault(node, set()).update(_end(series, self._now))
-            if _earliest_end((node, source), series, self._now) < math.inf:
-                self._cache[node, source] = series
-            else:
-                self._dead[node, source] = series
+
+    def due(self) -> str | None:
+        """A node of which series may have outlived their time; None if there is none."""
+        while self._ends and self._ends[0][0] <= self._now:
+            ends, node, source = self._ends[0]
+            series = self.series(node).get(source)
+            if series is not None and series.ends == ends:
+                return node
+            heappop(self._ends)
+        return None
+
+    def end(self, node: str) -> set[Key]:
+        """End all series of a node that outlived their time; the keys (of pods, or NODE) that lost one."""
+        lost: set[Key] = set()
+        for series in self.series(node).values():
+            if series.ends <= self._now:
+                lost |= _end(series, self._now)
+                self._await_end(node, series)
         return lost
 
-    def series(self, node: str, source: str) -> Series | None:
-        """What is known of one (node, source), dead series among it; None if it was never heard of."""
-        return self._cache.get((node, source)) or self._dead.get((node, source))
+    def series(self, node: str) -> Mapping[str, Series]:
+        """What is known of a node, by source, dead series among it."""
+        return self._series.get(node, {})
 
-    def take(self, node: str, source: Source, batch: Batch, pod: Callable[[Key], PodRecord | None]) -> Taken:
+    def take(self, node: str, source: Source, batch: Batch, pods: Mapping[Key, PodRecord]) -> Taken:
         """Put a batch in.
 
-        `pod(key)` gives the pod if it runs on this node. Samples of other pods, of another instance of the pod or the container, and of
-        containers that its spec does not name are dropped: kubelet text is hostile.
+        `pods` are those that run on this node. Samples of other pods, of another instance of the pod or the container, and of containers
+        that its spec does not name are dropped: kubelet text is hostile.
         """
-        series = self.series(node, source.name) or Series(source=source, tracks={})
-        taken = Taken(set(), set())
-        if batch.node is not None:
-            _advance(series, NODE, (batch.node,), batch.agent_started, now=self._now, taken=taken)
-        for key, samples in batch.pods.items():
-            record = pod(key)
-            if record is None or (samples.uid and samples.uid != record.kubelet_uid):
+        series = self.series(node).get(source.name) or Series(source=source, steps={})
+        scrape = Scrape(source.name, self._now, batch.agent_started)
+        intake = _Intake(series, scrape)
+        itself = batch.node is not None and intake.advance(NODE, _NODE_ITSELF, (batch.node,))
+        known, steady, stepped = series.steps, source.steady, list[Stepped]()
+        for key, told in batch.pods.items():
+            pod = pods.get(key)
+            if pod is None or (told.uid and told.uid != pod.kubelet_uid):
                 continue
-            containers = {container.name: container for container in record.containers}
-            own = [
-                sample
-                for sample in samples.containers
-                if (container := containers.get(sample.name)) is not None and is_same_instance(container, sample.started)
-            ]
-            _advance(series, key, own, batch.agent_started, now=self._now, taken=taken)
-        if taken.stepped:
-            self._cache[node, source.name] = series
-            self._dead.pop((node, source.name), None)
-        return taken
+            before = known.get(pod.key)
+            after = steady(pod, before, told.containers, scrape) if steady and before else None
+            if after is not None:
+                known[pod.key], usage = after
+                stepped.append((pod, usage))
+            elif intake.advance(pod.key, pod.containers, told.containers):
+                stepped.append((pod, None))
+        if series.ends == math.inf and (itself or stepped):
+            series.ends = self._now + source.ttl
+            self._series.setdefault(node, {})[source.name] = series
+            self._await_end(node, series)
+        if not series.settled:
+            series.settled = None
+        return Taken(itself, stepped, intake.set_back)
+
+    def _await_end(self, node: str, series: Series) -> None:
+        if series.ends < math.inf:
+            heappush(self._ends, (series.ends, node, series.source.name))
 
     def settled(self, node: str, source: Source) -> bool:
         """Whether every series of one (node, source) stepped at least once since it is known: a rate can be made of each."""
-        series = self.series(node, source.name)
-        return series is not None and all(track.moved or track.dead for tracks in series.tracks.values() for track in tracks.values())
+        series = self.series(node).get(source.name)
+        if series is None:
+            return False
+        if series.settled is None:
+            series.settled = all(step is None or step.moved or step.dead for steps in series.steps.values() for step in steps)
+        return series.settled
 
-    def forget_node(self, node: str, sources: Iterable[Source]) -> None:
+    def line_up(self, old: PodRecord, new: PodRecord) -> None:
+        """Follow a pod on its node whose containers are others than they were: a debugging container was added."""
+        names, wanted = ([container.name for container in pod.containers] for pod in (old, new))
+        if names == wanted:
+            return
+        for series in self.series(new.node).values():
+            if new.key in series.steps:
+                known = dict(zip(names, series.steps[new.key], strict=True))
+                series.steps[new.key] = tuple(known.get(name) for name in wanted)
+                series.settled = None
+
+    def forget_node(self, node: str) -> None:
         """Drop all that is known of a node."""
-        for source in sources:
-            self._cache.pop((node, source.name), None)
-            self._dead.pop((node, source.name), None)
+        self._series.pop(node, None)
 
-    def forget_pod(self, node: str, key: Key, sources: Iterable[Source]) -> None:
+    def forget_pod(self, node: str, key: Key) -> None:
         """Drop all that is known of a pod on a node."""
-        for source in sources:
-            series = self.series(node, source.name)
-            if series is not None:
-                series.tracks.pop(key, None)
+        for series in self.series(node).values():
+            if series.steps.pop(key, None) is not None:
+                series.settled = None
 
 
-def is_same_instance(container: ContainerRecord, started: int | None) -> bool:
-    """Whether a sample is of the instance that runs. One that started earlier is a leftover; one that started later is news that the pod's
-    status has yet to tell.
+class _Intake:
+    """One batch on its way into the series of its (node, source)."""
 
-    What kubelets report as a container's start is when it was *created*; the pod's status tells when it was started. Between the two a
-    busy machine or a slow runtime needs seconds. So an instance is told from the one before by when that one ended.
-    """
-    if started is None:
+    def __init__(self, series: Series, scrape: Scrape) -> None:
+        self._series = series
+        self._scrape = scrape
+        self.set_back: set[Key] = set()
+
+    def advance(self, key: Key, containers: Sequence[ContainerRecord], samples: Sequence[Sample]) -> bool:
+        """Step the series of one pod or node; whether some did."""
+        known, step_of = self._series.steps, self._series.source.step
+        before = known.get(key) or (None,) * len(containers)
+        told = {sample.name: sample for sample in samples}
+        _, now, agent_started = self._scrape
+        after = []
+        for container, last in zip(containers, before, strict=True):
+            sample = told.get(container.name)
+            if sample is None or not container.is_same_instance(sample.started):
+                after.append(last)
+            elif last is None or last.dead:
+                after.append(self._begin(key, last, sample))
+            elif sample.cpu_time - last.time - LEAP > (now - last.advanced) * 1e9:
+                after.append(last)
+            else:
+                after.append(step_of(last, sample, agent_started, now))
+        if all(step is last for step, last in zip(after, before, strict=True)):
+            return False
+        known[key] = tuple(after)
         return True
-    if container.since_ns is not None:
-        return started >= container.since_ns
-    return container.started_ns is None or started >= container.started_ns - INSTANCE_SLACK
 
-
-def _earliest_end(_key: tuple[str, str], series: Series, _now: float) -> float:
-    """When the first of the series that live ends; never, if none does."""
-    advanced = min((track.advanced for tracks in series.tracks.values() for track in tracks.values() if not track.dead), default=math.inf)
-    return advanced + series.source.ttl
+    def _begin(self, key: Key, dead: Step | None, sample: Sample) -> Step | None:
+        """The first step of a series that was never heard of, or is dead. What a stuck kubelet tells for ever begins nothing."""
+        if dead is not None and (sample.cpu_time, sample.cpu) == (dead.time, dead.counter):
+            return dead
+        step = self._series.source.step(None, sample, self._scrape.agent_started, self._scrape.now)
+        if step is None:
+            return dead
+        if dead is not None and step.time < dead.time:
+            self.set_back.add(key)
+        self._series.settled = None
+        return step
 
 
 def _end(series: Series, now: float) -> set[Key]:
     """End what outlived its time; the keys that lost a series."""
-    lost = set()
-    for key, tracks in series.tracks.items():
-        for track in tracks.values():
-            if not track.dead and now >= track.advanced + series.source.ttl:
-                track.step = Step(track.step.sample, None)
-                track.dead = True
-                lost.add(key)
+    ttl = series.source.ttl
+    living = [(key, step.advanced) for key, steps in series.steps.items() for step in steps if step is not None and not step.dead]
+    lost = {key for key, advanced in living if advanced + ttl <= now}
+    for key in lost:
+        series.steps[key] = tuple(_ended(step) if step is not None and step.advanced + ttl <= now else step for step in series.steps[key])
+        series.settled = None
+    series.ends = min((advanced + ttl for _, advanced in living if advanced + ttl > now), default=math.inf)
     return lost
 
 
-def _advance(series: Series, key: Key, samples: Iterable[Sample], agent_started: int | None, *, now: float, taken: Taken) -> None:
-    """Step the series of one pod or node."""
-    tracks = series.tracks.get(key) or {}
-    for sample in samples:
-        track = tracks.get(sample.name)
-        dead = track.step.sample if track is not None and track.dead else None
-        if dead is not None and (sample.cpu_time, sample.cpu) == (dead.cpu_time, dead.cpu):
-            continue
-        last = track.step if track is not None and dead is None else None
-        if track is not None and last is not None and (sample.cpu_time - last.sample.cpu_time) / 1e9 > now - track.advanced + LEAP:
-            continue
-        step = series.source.step(last, sample, agent_started)
-        if step is None or step is last:
-            continue
-        if track is None or dead is not None:
-            tracks[sample.name] = Track(step=step, advanced=now)
-        else:
-            track.step, track.advanced, track.moved = step, now, True
-        taken.stepped.add(key)
-        if dead is not None and sample.cpu_time < dead.cpu_time:
-            taken.set_back.add(key)
-    if key in taken.stepped:
-        series.tracks[key] = tracks
+def _ended(step: Step) -> Step:
+    """The step of a series that outlived its time: without a usage."""
+    return replace(step, cpu=0, memory=0, swap=None, window=0, dead=True)

@@ -4,12 +4,11 @@ What joins a sample with a pod is evaluated again when *either* changes, so ther
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 from app.cache.cluster import NodeChange, Nodes, PodChange, Pods
 from app.cache.projection import Known, Projection, Subject
 from app.cache.reasons import Knowledge, Trouble, node_reason, pod_reason
-from app.cache.samples import NODE, Samples, Series, Source
+from app.cache.samples import NODE, Samples, Series, Source, Stepped
 from app.cache.usage import NodeUsage, PodUsage, node_usage, pod_usage
 from app.cache.versions import Versions
 from app.clock import Clock
@@ -38,6 +37,8 @@ class Store:
         self._pods = pods
         self._samples = samples
         self._sources = {source.name: source for source in sources}
+        self._better = {source.name: frozenset(other.name for other in sources[:position]) for position, source in enumerate(sources)}
+        """By source: those that are preferred to it."""
         self._projections = projections
         self._versions = versions
         self._clock = clock
@@ -46,8 +47,6 @@ class Store:
         self._containers = 0
         self._troubles: dict[str, dict[str, Trouble]] = {}
         """By node and source: which fail now. A node that is not in it was not scraped yet."""
-        self._lost: dict[str, set[Key]] = {}
-        """By node: the keys of which a series ended, still to be published."""
         self._last: dict[Key, int] = {}
         """The time of the last usage of what has none now: pods by key, nodes under ("", name). No older one is served after it."""
         nodes.listeners.append(self._nodes_changed)
@@ -58,13 +57,12 @@ class Store:
         self.expire()
         if self._nodes.get(("", node)) is None:
             return True
-        self._refresh(node, self._lost.pop(node, set()))  # what ended before this batch came must not be taken for its doing
+        self._end(node)  # what ended before this batch came must not be taken for its doing
         self._troubles.setdefault(node, {}).pop(source, None)
-        on_node = self._pods.on_node(node)
-        taken = self._samples.take(node, self._sources[source], batch, on_node.get)
+        taken = self._samples.take(node, self._sources[source], batch, self._pods.on_node(node))
         for key in taken.set_back:
             self._last.pop(("", node) if key == NODE else key, None)
-        self._refresh(node, taken.stepped)
+        self._refresh(node, self._not_served_better(taken.pods, source), itself=taken.node)
         return self._samples.settled(node, self._sources[source])
 
     def failed(self, node: str, source: str, error: CollectError) -> None:
@@ -98,30 +96,41 @@ class Store:
 
         When a whole cluster's kubelets fall silent, thousands of nodes end at once: other work gets its turn in between.
         """
-        for node, lost in self._samples.expire().items():
-            self._lost.setdefault(node, set()).update(lost)
-        for node in list(islice(self._lost, _NODES_A_STEP)):
-            self._refresh(node, self._lost.pop(node))
-        return bool(self._lost)
+        self._samples.tick()
+        for _ in range(_NODES_A_STEP):
+            node = self._samples.due()
+            if node is None:
+                return False
+            self._end(node)
+        return self._samples.due() is not None
 
-    def _refresh(self, node: str, changed: set[Key]) -> None:
-        """Work the usage of `changed` (pods of `node`, or NODE) out again, and publish."""
-        if not changed:
+    def _end(self, node: str) -> None:
+        """End what outlived its time on a node, and publish."""
+        lost = self._samples.end(node)
+        if lost:
+            on_node = self._pods.on_node(node)
+            self._refresh(node, [(pod, None) for key in lost if (pod := on_node.get(key)) is not None], itself=NODE in lost)
+
+    def _not_served_better(self, pods: Sequence[Stepped], source: str) -> Sequence[Stepped]:
+        """The pods that are not served by a source that is preferred to `source`: whatever a lesser one tells, their usage stays."""
+        better, served = self._better[source], self._pod_usage.get
+        if not better:
+            return pods
+        return [(pod, None) for pod, _ in pods if (usage := served(pod.key)) is None or usage.source not in better]
+
+    def _refresh(self, node: str, pods: Sequence[Stepped], *, itself: bool) -> None:
+        """Work the usage of some pods of a node out again, and its own where `itself` says so, and publish."""
+        if not pods and not itself:
             return
-        series = self._series(node)
-        if NODE in changed:
+        series, version = self._series(node), self._versions.next()
+        if itself:
             self._refresh_node(node, series)
-        on_node = self._pods.on_node(node)
-        records = [record for key in changed if (record := on_node.get(key)) is not None]
-        for record in records:
-            self._refresh_pod(record, series)
-        version = self._versions.next()
-        if NODE in changed:
-            self._project(Subject.NODE, [("", node)], version)
-        self._project(Subject.POD, [record.key for record in records], version)
+            self._project(Subject.NODE, [self._known_node(("", node))], version)
+        self._project(Subject.POD, [(pod.key, pod, self._refresh_pod(pod, series, usage)) for pod, usage in pods], version)
 
     def _series(self, node: str) -> list[Series]:
-        return [series for source in self._sources if (series := self._samples.series(node, source)) is not None]
+        known = self._samples.series(node)
+        return [known[source] for source in self._sources if source in known]
 
     def _refresh_node(self, node: str, series: Iterable[Series]) -> None:
         before = self._node_usage.pop(node, None)
@@ -132,66 +141,74 @@ class Store:
         elif before is not None:
             self._last["", node] = before.time
 
-    def _refresh_pod(self, record: PodRecord, series: Iterable[Series]) -> None:
-        key = record.key
-        before = self._pod_usage.get(key)
-        usage = pod_usage(record, series, not_before=self._floor(key, before))
-        self._keep(key, usage)
+    def _refresh_pod(self, pod: PodRecord, series: Iterable[Series], usage: PodUsage | None = None) -> PodUsage | None:
+        """The usage of a pod as it is now, and kept. `usage` is what the most preferred source makes of it, where that is known."""
+        key, usages = pod.key, self._pod_usage
+        before = usages.get(key)
+        not_before = before.time if before is not None else self._last.get(key, 0)
+        if usage is None or usage.time < not_before:
+            usage = pod_usage(pod, series, not_before)
         if usage is not None:
-            self._last.pop(key, None)
+            usages[key] = usage
+            if before is None:
+                self._containers += len(usage.containers)
+                self._last.pop(key, None)
+            elif len(before.containers) != len(usage.containers):
+                self._containers += len(usage.containers) - len(before.containers)
         elif before is not None:
+            self._drop(key)
             self._last[key] = before.time
+        return usage
 
     def _floor(self, key: Key, served: NodeUsage | PodUsage | None) -> int:
         """The time before which nothing is served, so that no served timestamp goes back."""
         return served.time if served is not None else self._last.get(key, 0)
 
-    def _keep(self, key: Key, usage: PodUsage | None) -> None:
-        """Make `usage` the pod's, None for no usage, and count its containers."""
-        before = self._pod_usage.pop(key, None)
-        self._containers += (len(usage.containers) if usage is not None else 0) - (len(before.containers) if before is not None else 0)
+    def _drop(self, key: Key) -> None:
+        """Drop a pod's usage."""
+        usage = self._pod_usage.pop(key, None)
         if usage is not None:
-            self._pod_usage[key] = usage
+            self._containers -= len(usage.containers)
 
     def _nodes_changed(self, changes: Sequence[NodeChange]) -> None:
         """Deleted and re-created nodes lose their values, and their pods', at once."""
-        lost: list[Key] = []
+        lost: list[Known] = []
         for old, new in changes:
             if old is not None and (new is None or new.uid != old.uid):
-                self._samples.forget_node(old.name, self._sources.values())
+                self._samples.forget_node(old.name)
                 self._node_usage.pop(old.name, None)
                 self._last.pop(old.key, None)
                 self._troubles.pop(old.name, None)
-                for key in self._pods.on_node(old.name):
-                    self._keep(key, None)
+                for key, record in self._pods.on_node(old.name).items():
+                    self._drop(key)
                     self._last.pop(key, None)
-                    lost.append(key)
+                    lost.append((key, record, None))
         version = self._versions.next()
-        self._project(Subject.NODE, [_key(old, new) for old, new in changes], version)
+        self._project(Subject.NODE, [self._known_node(_key(old, new)) for old, new in changes], version)
         self._project(Subject.POD, lost, version)
 
     def _pods_changed(self, changes: Sequence[PodChange]) -> None:
         """Deleted, moved and re-created pods lose their values at once; others are evaluated against the samples that are known."""
+        known: list[Known] = []
         for old, new in changes:
             if old is not None and (new is None or new.uid != old.uid or new.node != old.node):
-                self._samples.forget_pod(old.node, old.key, self._sources.values())
-                self._keep(old.key, None)
+                self._samples.forget_pod(old.node, old.key)
+                self._drop(old.key)
                 self._last.pop(old.key, None)
-            if new is not None and new.node:
-                self._refresh_pod(new, self._series(new.node))
-        self._project(Subject.POD, [_key(old, new) for old, new in changes], self._versions.next())
+            elif old is not None and new is not None:
+                self._samples.line_up(old, new)
+            usage = self._refresh_pod(new, self._series(new.node)) if new is not None and new.node else None
+            known.append((_key(old, new), new, usage))
+        self._project(Subject.POD, known, self._versions.next())
 
-    def _project(self, subject: Subject, keys: Iterable[Key], version: int) -> None:
-        """Bring the objects of `keys` up to date in every kind about `subject`."""
-        known = [self._known(subject, key) for key in keys]
+    def _project(self, subject: Subject, known: Sequence[Known], version: int) -> None:
+        """Bring objects up to date in every kind about `subject`."""
         for projection in self._projections:
             if projection.subject is subject:
                 projection.publish(known, version)
 
-    def _known(self, subject: Subject, key: Key) -> Known:
-        if subject is Subject.NODE:
-            return key, self._nodes.get(key), self._node_usage.get(key[1])
-        return key, self._pods.get(key), self._pod_usage.get(key)
+    def _known_node(self, key: Key) -> Known:
+        return key, self._nodes.get(key), self._node_usage.get(key[1])
 
 
 def _key(old: NodeRecord | PodRecord | None, new: NodeRecord | PodRecord | None) -> Key:

@@ -6,40 +6,12 @@ A pod is whole or it is not there.
 
 from collections.abc import Iterable
 
-from msgspec import Struct
+from app.cache.rates import Step
+from app.cache.samples import NODE, Series, Steps
+from app.cache.values import ContainerUsage, NodeUsage, PodUsage
+from app.kube.records import INSTANCE_SLACK, ContainerRecord, PodRecord
 
-from app.cache.rates import Usage
-from app.cache.samples import INSTANCE_SLACK, NODE, Series, is_same_instance
-from app.kube.records import ContainerRecord, PodRecord
-
-
-class ContainerUsage(Struct, frozen=True, gc=False):
-    """One container: CPU in nanocores, memory and swap in bytes; `swap` is None where the kubelet reports none."""
-
-    name: str
-    cpu: int
-    memory: int
-    swap: int | None = None
-
-
-class PodUsage(Struct, frozen=True, gc=False):
-    """A whole pod. `time` (Unix ns) and `window` (ns) are those of the container measured earliest; `source` is the source's name."""
-
-    containers: tuple[ContainerUsage, ...]
-    time: int
-    window: int
-    source: str
-
-
-class NodeUsage(Struct, frozen=True, gc=False):
-    """A node: CPU in nanocores over the `window` ns that ended at `time` (Unix ns), memory and swap in bytes; see ContainerUsage."""
-
-    cpu: int
-    memory: int
-    time: int
-    window: int
-    source: str
-    swap: int | None = None
+__all__ = ["ContainerUsage", "NodeUsage", "PodUsage", "is_usage_of", "node_usage", "pod_usage"]
 
 
 def pod_usage(pod: PodRecord, sources: Iterable[Series], not_before: int = 0) -> PodUsage | None:
@@ -49,46 +21,41 @@ def pod_usage(pod: PodRecord, sources: Iterable[Series], not_before: int = 0) ->
     """
     if pod.phase != "Running":
         return None
-    running = [container for container in pod.containers if container.running]
-    if not running:
-        return None
     for series in sources:
-        usages = _of_containers(pod, running, series)
-        if usages is None:
-            continue
-        earliest = min(usages, key=lambda usage: usage.time)
-        if earliest.time >= not_before:
-            containers = tuple(
-                ContainerUsage(name=container.name, cpu=usage.cpu, memory=usage.memory, swap=usage.swap)
-                for container, usage in zip(running, usages, strict=True)
-            )
-            return PodUsage(containers=containers, time=earliest.time, window=earliest.window, source=series.source.name)
+        steps = series.steps.get(pod.key)
+        usage = _of_steps(pod, steps, series.source.name) if steps is not None else None
+        if usage is not None and usage.time >= not_before:
+            return usage
     return None
 
 
 def node_usage(sources: Iterable[Series], not_before: int = 0) -> NodeUsage | None:
     """The node's usage, from the first source that has it. A node never uses nothing: a 0 is a failure to measure, and is not served."""
     for series in sources:
-        track = series.track(NODE, "")
-        usage = track.step.usage if track is not None else None
-        if usage is not None and usage.cpu > 0 and usage.memory > 0 and usage.time >= not_before:
-            return NodeUsage(usage.cpu, usage.memory, usage.time, usage.window, series.source.name, usage.swap)
+        step = series.step(NODE)
+        if step is not None and step.window and step.cpu > 0 and step.memory > 0 and step.time >= not_before:
+            return NodeUsage(step.cpu, step.memory, step.time, step.window, series.source.name, step.swap)
     return None
 
 
-def _of_containers(pod: PodRecord, running: list[ContainerRecord], series: Series) -> list[Usage] | None:
-    usages = []
-    for container in running:
-        track = series.track(pod.key, container.name)
-        usage = track.step.usage if track is not None else None
-        if track is None or usage is None or not is_usage_of(container, track.step.sample.started, usage):
+def _of_steps(pod: PodRecord, steps: Steps, source: str) -> PodUsage | None:
+    """The pod's usage as one source tells it; None if some running container has none, or nothing runs."""
+    containers = []
+    earliest: Step | None = None
+    for position, container in enumerate(pod.containers):
+        if not container.running:
+            continue
+        step = steps[position]
+        if step is None or not step.window or not is_usage_of(container, step):
             return None
-        usages.append(usage)
-    return usages
+        containers.append(step)
+        if earliest is None or step.time < earliest.time:
+            earliest = step
+    return PodUsage(tuple(containers), earliest.time, earliest.window, source) if earliest is not None else None
 
 
-def is_usage_of(container: ContainerRecord, started: int | None, usage: Usage) -> bool:
+def is_usage_of(container: ContainerRecord, step: Step) -> bool:
     """Whether a usage is of the instance that runs. Where the source tells no start, all that was measured must lie in its life."""
-    if started is None and container.started_ns is not None:
-        return usage.time - usage.window >= container.started_ns - INSTANCE_SLACK
-    return is_same_instance(container, started)
+    if step.started is not None or container.started_ns is None:
+        return container.is_same_instance(step.started)
+    return step.time - step.window >= container.started_ns - INSTANCE_SLACK

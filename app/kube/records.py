@@ -4,6 +4,7 @@
 """
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 Labels = tuple[tuple[str, str], ...]
 """Labels or annotations as pairs, sorted by key."""
@@ -19,6 +20,11 @@ class Resources(Struct, frozen=True, gc=False):
     memory: int | None = None
 
 
+INSTANCE_SLACK = 2 * 10**9
+"""Kubelet and pod status tell a container's start with different precision: up to this much apart (ns) it is the same one, where the status
+does not tell when the instance before it ended."""
+
+
 class ContainerRecord(Struct, frozen=True, gc=False):
     """One container of a pod's spec, joined with its status.
 
@@ -26,6 +32,10 @@ class ContainerRecord(Struct, frozen=True, gc=False):
     `since_ns` is the earliest time at which that instance can have been created (Unix ns, by the node's clock): when the one before it
     ended, else when the kubelet took the pod on; None if unknown.
     Init containers with restartPolicy Always (native sidecars, KEP-753) are `sidecar`; ordinary init containers are `init`.
+
+    `earliest_ns` follows from these. What started earlier is not the instance that runs but a leftover; what started later is news that
+    the status has yet to tell. What kubelets report as a container's start is when it was *created*; the status tells when it was started.
+    Between the two a busy machine or a slow runtime needs seconds. So an instance is told from the one before by when that one ended.
     """
 
     name: str
@@ -36,10 +46,24 @@ class ContainerRecord(Struct, frozen=True, gc=False):
     init: bool = False
     sidecar: bool = False
     since_ns: int | None = None
+    earliest_ns: int = 0
+
+    def __post_init__(self) -> None:
+        earliest = self.since_ns
+        if earliest is None:
+            earliest = self.started_ns - INSTANCE_SLACK if self.started_ns is not None else 0
+        force_setattr(self, "earliest_ns", earliest)
+
+    def is_same_instance(self, started: int | None) -> bool:
+        """Whether what started then (Unix ns, None if that is not told) is the instance that runs."""
+        return started is None or started >= self.earliest_ns
 
 
 class PodRecord(Struct, frozen=True, gc=False):
-    """One pod. `kubelet_uid` is the uid that its kubelet reports: the pod's own, or a mirror pod's config hash."""
+    """One pod. `kubelet_uid` is the uid that its kubelet reports: the pod's own, or a mirror pod's config hash.
+
+    `key` follows from namespace and name. It is kept because much is looked up by it, and shared by whatever is kept under it.
+    """
 
     namespace: str
     name: str
@@ -53,10 +77,12 @@ class PodRecord(Struct, frozen=True, gc=False):
     owner: Key
     host_network: bool
     containers: tuple[ContainerRecord, ...]
+    key: Key = ("", "")
 
-    @property
-    def key(self) -> Key:
-        return (self.namespace, self.name)
+    def __post_init__(self) -> None:
+        key = (self.namespace, self.name)
+        if self.key != key:
+            force_setattr(self, "key", key)
 
 
 class NodeRecord(Struct, frozen=True, gc=False):

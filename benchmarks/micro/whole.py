@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from app import kinds
-from app.cache import rates
 from app.cache.cluster import Nodes, Pods
 from app.cache.collection import Collection
 from app.cache.projection import Projection
-from app.cache.samples import Samples, Source, time_to_live
+from app.cache.samples import Samples
+from app.cache.sources import source
 from app.cache.store import Store
 from app.cache.versions import Versions
 from app.clock import SystemClock
@@ -44,8 +44,8 @@ class Whole:
             pods=pods,
             samples=Samples(clock.monotonic),
             sources=(
-                Source("kubelet_resource", rates.resource_step, time_to_live(15)),
-                Source("kubelet_summary", rates.summary_step, time_to_live(30)),
+                source("kubelet_resource", 15),
+                source("kubelet_summary", 30),
             ),
             projections=[Projection(kind.subject, kind.project, collection) for kind, collection in served],
             versions=versions,

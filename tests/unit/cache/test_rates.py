@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from app.cache.rates import SECOND, Step, Usage, resource_step, summary_step
+from app.cache.rates import SECOND, Step, resource_step, summary_step
 from collectors._base import Sample
 
 T = 1_700_000_000 * SECOND
@@ -200,5 +200,5 @@ def test_no_history_of_samples_gives_a_negative_value_or_a_window_of_nothing(sam
             assert usage is None or _sane(usage)
 
 
-def _sane(usage: Usage) -> bool:
+def _sane(usage: Step) -> bool:
     return usage.cpu >= 0 and usage.memory >= 0 and usage.window >= SECOND and usage.time >= 0

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from app import kinds
-from app.cache import rates
 from app.cache.cluster import Nodes, Pods
 from app.cache.collection import Collection, Item
 from app.cache.projection import Projection
-from app.cache.samples import Samples, Source, time_to_live
+from app.cache.samples import Samples, time_to_live
+from app.cache.sources import source
 from app.cache.store import Store
 from app.cache.versions import Versions
 from app.kube.records import ContainerRecord, NodeRecord, PodRecord, Resources
@@ -80,7 +80,7 @@ class World:
             nodes=self.nodes,
             pods=self.pods,
             samples=Samples(self.clock.monotonic),
-            sources=(Source(RESOURCE, rates.resource_step, time_to_live(15)), Source(SUMMARY, rates.summary_step, time_to_live(30))),
+            sources=(source(RESOURCE, 15), source(SUMMARY, 30)),
             projections=[Projection(kind.subject, kind.project, self.collections[kind.kind]) for kind in self.kinds.values()],
             versions=self.versions,
             clock=self.clock,

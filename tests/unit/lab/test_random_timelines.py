@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from app.cache.projection import Subject
+from app.cache.usage import pod_usage
 from app.kube.records import ContainerRecord, Key, PodRecord
 from collectors import kubelet_resource, kubelet_summary
 from collectors._base import Cause, CollectError
@@ -245,6 +246,19 @@ class Timelines(RuleBasedStateMachine):
                 assert now - since >= 60
             self.highest[uid] = (time, now if time != highest else since)
         self.absent = self.highest.keys() - served.keys()
+
+    @invariant()
+    def what_is_served_is_what_all_that_is_known_gives(self) -> None:
+        """Although each step works out only what it can have changed."""
+        store = self.world.store
+        served = {item.key: item.value for item in self.world.collections["PodMetrics"].snapshot()}
+        for key in list(self.world.pods.keys()):
+            record, usage = self.world.pods.get(key), served.pop(key, None)
+            assert record is not None
+            not_before = usage.time if usage is not None else store._last.get(key, 0)
+            assert usage == pod_usage(record, store._series(record.node), not_before)
+        assert not served
+        assert store.points()[1] == sum(len(item.value.containers) for item in self.world.collections["PodMetrics"].snapshot())
 
     @invariant()
     def versions_rise(self) -> None:

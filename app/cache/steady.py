@@ -1,0 +1,80 @@
+"""The usual case in one go: a pod of which every container that runs goes on, and was measured anew.
+
+That is what nearly every pod is at nearly every scrape, so it is tried first. Pure. What comes out is what app/cache/rates.py makes of each
+sample and app/cache/usage.py of the pod, and a property test holds it to that; whatever is not so plain is left to them, by None.
+"""
+
+from collections.abc import Sequence
+
+from app.cache.rates import MIN_WINDOW, SECOND, SUMMARY_WINDOW, TOGETHER, Step
+from app.cache.samples import LEAP, Scrape, SteadyFunction, Steps
+from app.cache.values import PodUsage
+from app.kube.records import PodRecord
+from collectors._base import Sample
+
+
+def _steady(*, told_rates: bool) -> SteadyFunction:
+    """The short cut of a source. `told_rates`: of the kubelet's own rates, else of pairs of counters.
+
+    Of one loop, and without calls, because it is run for each container at each scrape.
+    """
+
+    def steady(pod: PodRecord, before: Steps, samples: Sequence[Sample], scrape: Scrape) -> tuple[Steps, PodUsage] | None:
+        if len(samples) > len(before) or pod.phase != "Running":
+            return None
+        source, now, agent_started = scrape
+        steps: list[Step] = []
+        earliest: Step | None = None
+        for position, container in enumerate(pod.containers):
+            for sample in samples:
+                if sample.name == container.name:
+                    break
+            else:
+                if container.running:
+                    return None
+                continue  # nobody waits for one that is done, or has yet to begin
+            last = before[position]
+            started, time, counter, memory = sample.started, sample.cpu_time, sample.cpu, sample.memory
+            if (
+                last is None
+                or last.dead
+                or not container.running
+                or started is None
+                or started != last.started
+                or started < container.earliest_ns
+                or not 0 < (window := time - last.time) <= LEAP
+                or not sample.stamped
+                or not counter
+                or not memory
+                or abs(time - sample.memory_time) > TOGETHER
+            ):
+                return None
+            if told_rates:
+                cpu, window = sample.cpu_rate, SUMMARY_WINDOW
+                if not cpu or time - started < window or (agent_started is not None and time - agent_started < window):
+                    return None
+            else:
+                if window < MIN_WINDOW or counter < last.counter:
+                    return None
+                cpu = (counter - last.counter) * SECOND // window
+            step = Step(last.name, cpu, memory, sample.swap, time, window, counter, last.started, now, False, True)
+            steps.append(step)
+            if earliest is None or time < earliest.time:
+                earliest = step
+        running = tuple(steps)
+        after = running if len(running) == len(before) else _beside(pod, before, running)
+        return (after, PodUsage(running, earliest.time, earliest.window, source)) if earliest is not None else None
+
+    return steady
+
+
+def _beside(pod: PodRecord, before: Steps, running: tuple[Step, ...]) -> Steps:
+    """The steps of the containers that run, beside those of the others, which stay."""
+    steps = iter(running)
+    return tuple(next(steps) if container.running else step for container, step in zip(pod.containers, before, strict=True))
+
+
+resource_pod = _steady(told_rates=False)
+"""For /metrics/resource."""
+summary_pod = _steady(told_rates=True)
+"""For /stats/summary."""
