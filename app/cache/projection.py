@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import structlog
 
 from app.cache.collection import Collection, Item
-from app.cache.usage import NodeUsage, PodUsage
+from app.cache.values import NodeUsage, PodUsage
 from app.kube.records import Key, NodeRecord, PodRecord
 
 _log = structlog.get_logger(__name__)

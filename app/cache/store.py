@@ -9,7 +9,8 @@ from app.cache.cluster import NodeChange, Nodes, PodChange, Pods
 from app.cache.projection import Known, Projection, Subject
 from app.cache.reasons import Knowledge, Trouble, node_reason, pod_reason
 from app.cache.samples import NODE, Samples, Series, Source, Stepped
-from app.cache.usage import NodeUsage, PodUsage, node_usage, pod_usage
+from app.cache.usage import node_usage, pod_usage
+from app.cache.values import NodeUsage, PodUsage
 from app.cache.versions import Versions
 from app.clock import Clock
 from app.kube.records import Key, NodeRecord, PodRecord

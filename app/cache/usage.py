@@ -8,10 +8,8 @@ from collections.abc import Iterable
 
 from app.cache.rates import Step
 from app.cache.samples import NODE, Series, Steps
-from app.cache.values import ContainerUsage, NodeUsage, PodUsage
+from app.cache.values import NodeUsage, PodUsage
 from app.kube.records import INSTANCE_SLACK, ContainerRecord, PodRecord
-
-__all__ = ["ContainerUsage", "NodeUsage", "PodUsage", "is_usage_of", "node_usage", "pod_usage"]
 
 
 def pod_usage(pod: PodRecord, sources: Iterable[Series], not_before: int = 0) -> PodUsage | None:

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, Struct, UnsetType
 
-from app.cache.usage import NodeUsage, PodUsage
+from app.cache.values import NodeUsage, PodUsage
 from app.kinds._base import Column
 from app.kube.records import Labels
 from app.wire.quantity import format_bytes, format_cpu

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import Struct
 
-from app.cache.usage import NodeUsage
+from app.cache.values import NodeUsage
 from app.duration import format_duration
 from app.kinds._base import Cell, Kind, Subject
 from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, annotations, created

@@ -5,7 +5,7 @@ from functools import lru_cache
 import msgspec
 from msgspec import Struct
 
-from app.cache.usage import PodUsage
+from app.cache.values import PodUsage
 from app.duration import format_duration
 from app.kinds._base import Cell, Kind, Subject
 from app.kinds._usage import USAGE_COLUMNS, USAGE_SCHEMA, VERSION_PRIORITIES, WINDOW_SCHEMA, Usage, annotations, created

@@ -4,7 +4,7 @@ from structlog.testing import capture_logs
 
 from app.cache.collection import Collection
 from app.cache.projection import Known, Projection, Subject
-from app.cache.usage import NodeUsage
+from app.cache.values import NodeUsage
 from app.kube.records import Labels, NodeRecord, Resources
 
 T = 1_764_500_000 * 10**9

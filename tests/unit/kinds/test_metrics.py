@@ -3,7 +3,7 @@
 import msgspec
 
 from app import kinds
-from app.cache.usage import ContainerUsage, NodeUsage, PodUsage
+from app.cache.values import ContainerUsage, NodeUsage, PodUsage
 from app.kinds import node_metrics, pod_metrics
 from app.kube.records import NodeRecord, PodRecord, Resources
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cache.collection import Item
-from app.cache.usage import ContainerUsage, NodeUsage, PodUsage
+from app.cache.values import ContainerUsage, NodeUsage, PodUsage
 from app.errors import Problem
 from app.kinds import node_metrics, pod_metrics
 from app.kube.records import Labels

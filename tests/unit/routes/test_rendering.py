@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cache.collection import Item
-from app.cache.usage import ContainerUsage, NodeUsage, PodUsage
+from app.cache.values import ContainerUsage, NodeUsage, PodUsage
 from app.kinds import node_metrics, pod_metrics
 from app.routes.lists import ListForm, Page, whole
 from app.routes.rendering import PLAIN, Form, Renderer
