@@ -210,7 +210,6 @@ class Kubeglance:
 def serve(settings: Settings) -> int:
     """Serve until SIGTERM or SIGINT; the exit code. Raises KubeglanceError for what keeps it from starting."""
     configure_logging(settings.logging_format, settings.v)
-    memory.settle()
     try:
         uvloop.run(_serve(settings, SystemClock()))
     except* KubeglanceError as group:

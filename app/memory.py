@@ -2,6 +2,8 @@
 
 import ctypes
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 YOUNG = 10_000
 """Objects that come before the collector looks at them. A parsed answer is a thousand: with Python's 700 it would be looked at in every
@@ -15,12 +17,18 @@ it has seen: then pages of lists, some MB each, leave holes in the heap that sta
 _glibc = ctypes.CDLL(None)
 
 
-def settle() -> None:
-    """Call it once, when all modules are loaded: they are no garbage, so no collection need walk through them."""
-    gc.freeze()
-    gc.set_threshold(YOUNG)
+@contextmanager
+def loading() -> Iterator[None]:
+    """Load the modules of a server inside. They are no garbage: the collector does not look for any meanwhile, nor at them ever after."""
     if hasattr(_glibc, "mallopt"):
         _glibc.mallopt(_M_MMAP_THRESHOLD, _MAPPED)
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.set_threshold(YOUNG)
+        gc.enable()
 
 
 def give_back() -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from app import memory
 from app.cli.flags import SETTINGS_FILE, Flag, all_flags, parse
 from app.cli.sources import load
 from app.errors import KubeglanceError, SettingsError
@@ -46,8 +47,8 @@ def run(argv: Sequence[str], environ: Mapping[str, str], start: Callable[[Settin
 
 
 def _server() -> Callable[[Settings], int]:
-    from app.main import serve  # noqa: PLC0415 -- wrong settings are told before the server is loaded
-
+    with memory.loading():
+        from app.main import serve  # noqa: PLC0415 -- wrong settings are told before the server is loaded
     return serve
 
 
