@@ -84,14 +84,13 @@ class Pods:
             old = self._records.get(key)
             if old == record:
                 continue
-            if old is not None:
-                record = replace(record, name=old.name, key=old.key)  # noqa: PLW2901 - the same one: its key stays the one that is in use
-                if old.node != record.node:
-                    self._leave_node(old)
-            self._records[key] = record
-            if record.node:
-                self._by_node.setdefault(record.node, {})[key] = record
-            changes.append(PodChange(old, record))
+            new = record if old is None else _with_parts_of(old, record)
+            if old is not None and old.node != new.node:
+                self._leave_node(old)
+            self._records[key] = new
+            if new.node:
+                self._by_node.setdefault(new.node, {})[key] = new
+            changes.append(PodChange(old, new))
         for key in deletes:
             old = self._records.pop(key, None)
             if old is not None:
@@ -105,3 +104,8 @@ class Pods:
         on_node = self._by_node.get(record.node)
         if on_node is not None and on_node.pop(record.key, None) is not None and not on_node:
             del self._by_node[record.node]
+
+
+def _with_parts_of(old: PodRecord, new: PodRecord) -> PodRecord:
+    """`new` with what `old` has as well: its key, which others keep too, and its labels. A pod's status is told many times in its life."""
+    return replace(new, name=old.name, key=old.key, labels=old.labels if old.labels == new.labels else new.labels)

@@ -1,6 +1,6 @@
 """From the JSON of a Node, a Pod or a ConfigMap to its record: only the fields that are kept are ever turned into Python objects.
 
-150,000 pods are kept, so what recurs is shared: strings are interned, equal label sets and equal resources are one tuple or record.
+150,000 pods are kept, so what recurs is shared: names are interned; equal label sets, owners and resources are one tuple or record.
 The tables behind that are emptied when they are full: an LRU would cost more time for each pod than all the rest of its decoding.
 """
 
@@ -17,14 +17,17 @@ from app.kube.deep_json import UNDECODABLE, shallow
 from app.kube.records import ContainerRecord, Key, Labels, NodeRecord, PodRecord, Resources
 from app.wire.quantity import parse_bytes, parse_cpu
 
-_SHARED_LABELS = 32_768
-_SHARED_RESOURCES = 8_192
+_MOST_SHARED = 32_768
 _NS = 10**9
+K = TypeVar("K")
 T = TypeVar("T")
 
 _EMPTY = Resources()
-_shared_labels: dict[Labels, Labels] = {}
-_shared_resources: dict[tuple[str | float | None, str | float | None], Resources] = {}
+_NOBODY: Key = ("", "")
+_labels_seen: dict[Labels, Labels] = {}
+_pairs_seen: dict[tuple[str, str], tuple[str, str]] = {}
+_owners_seen: dict[Key, Key] = {}
+_resources_seen: dict[tuple[str | float | None, str | float | None], Resources] = {}
 
 
 class _Owner(Struct, gc=False):
@@ -238,11 +241,19 @@ def _taken_on(meta: _Metadata, status: _PodStatus) -> int | None:
     return _ns(status.start_time) if _kubelet_uid(meta) == meta.uid else 0
 
 
+def _shared(seen: dict[K, T], key: K, value: T) -> T:
+    """What is kept for `key`: `value`, if that is the first one."""
+    if len(seen) >= _MOST_SHARED:
+        seen.clear()
+    return seen.setdefault(key, value)
+
+
 def _owner(owners: list[_Owner] | None) -> Key:
     for owner in owners or ():
         if owner.controller:
-            return (intern(owner.kind), intern(owner.name))
-    return ("", "")
+            key = (owner.kind, owner.name)
+            return _shared(_owners_seen, key, key)
+    return _NOBODY
 
 
 def _is_ready(conditions: list[_Condition] | None) -> bool:
@@ -300,24 +311,25 @@ def _container(
 
 
 def _labels(labels: dict[str, str] | None) -> Labels:
+    """Sorted by key. Label sets that are not shared, as those of a StatefulSet's pods, share most of their pairs."""
     if not labels:
         return ()
-    pairs = tuple(sorted((intern(key), intern(value)) for key, value in labels.items()))
-    if len(_shared_labels) >= _SHARED_LABELS:
-        _shared_labels.clear()
-    return _shared_labels.setdefault(pairs, pairs)
+    pairs = tuple(sorted(labels.items()))
+    seen = _labels_seen.get(pairs)
+    if seen is not None:
+        return seen
+    pairs = tuple(_shared(_pairs_seen, pair, pair) for pair in pairs)
+    return _shared(_labels_seen, pairs, pairs)
 
 
 def _resources(amounts: _Amounts | None) -> Resources:
     if amounts is None:
         return _EMPTY
     key = (amounts.cpu, amounts.memory)
-    shared = _shared_resources.get(key)
-    if shared is None:
-        if len(_shared_resources) >= _SHARED_RESOURCES:
-            _shared_resources.clear()
-        shared = _shared_resources[key] = Resources(cpu=_amount(parse_cpu, amounts.cpu), memory=_amount(parse_bytes, amounts.memory))
-    return shared
+    seen = _resources_seen.get(key)
+    if seen is not None:
+        return seen
+    return _shared(_resources_seen, key, Resources(cpu=_amount(parse_cpu, amounts.cpu), memory=_amount(parse_bytes, amounts.memory)))
 
 
 def _amount(parse: Callable[[str], int], amount: str | float | None) -> int | None:

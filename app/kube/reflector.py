@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence, Set
 from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import filterfalse
 from random import SystemRandom
 from typing import Generic, Protocol, TypeVar
 
@@ -22,8 +23,6 @@ from app.kube.records import Key
 from app.kube.watched import Watched
 
 _PAGE = 500
-_PIECE = 100
-"""Objects decoded between two turns of the loop: about a millisecond."""
 _BACKOFF_FIRST_S = 1.0
 _BACKOFF_FLOOR_S = 0.5
 _BACKOFF_LAST_S = 30.0
@@ -187,9 +186,10 @@ class Reflector(Generic[R]):
             token = page.metadata.continue_
             if not token:
                 break
-        gone = list(self._store.keys() - seen)
-        if gone:
-            self._store.apply((), gone)
+        gone = list(filterfalse(seen.__contains__, self._store.keys()))
+        for start in range(0, len(gone), self._watched.piece):
+            self._store.apply((), gone[start : start + self._watched.piece])
+            await asyncio.sleep(0)
         self._undecodable &= seen
         self._version = page.metadata.resource_version
         if not self.synced.is_set():
@@ -198,9 +198,9 @@ class Reflector(Generic[R]):
             self.tried.set()
 
     async def _apply_page(self, items: list[Raw], seen: set[Key]) -> None:
-        for start in range(0, len(items), _PIECE):
+        for start in range(0, len(items), self._watched.piece):
             records = []
-            for raw in items[start : start + _PIECE]:
+            for raw in items[start : start + self._watched.piece]:
                 record = self._decode(raw)
                 if record is not None:
                     seen.add(record.key)
@@ -225,8 +225,8 @@ class Reflector(Generic[R]):
                 # A server that accepts watches and breaks them before any event has not recovered by accepting one more.
                 self._recovered()
             async for lines in batches:
-                for start in range(0, len(lines), _PIECE):
-                    self._apply_events(lines[start : start + _PIECE])
+                for start in range(0, len(lines), self._watched.piece):
+                    self._apply_events(lines[start : start + self._watched.piece])
                     await asyncio.sleep(0)
                 told += len(lines)
                 self._settled()

@@ -187,11 +187,16 @@ def test_a_quantity_that_cannot_be_read_is_not_set() -> None:
 
 
 def test_what_recurs_is_shared() -> None:
-    """Equal labels and resources of different pods are one object in memory."""
-    meta, spec = {"labels": {"app": "web"}}, {"containers": [{"name": "main", "resources": {"requests": {"cpu": "123m"}}}]}
-    one, two = _pod(meta=meta, spec=spec), _pod(meta=meta, spec=spec)
+    """Equal labels, owners and resources of different pods are one object in memory, and so are equal pairs of unequal labels."""
+    owner = {"kind": "StatefulSet", "name": "web", "controller": True}
+    spec = {"containers": [{"name": "main", "resources": {"requests": {"cpu": "123m"}}}]}
+    one, two, three = (
+        _pod(meta={"labels": {"app": "web", "number": number}, "ownerReferences": [owner]}, spec=spec) for number in ("1", "1", "2")
+    )
 
     assert one.labels is two.labels
+    assert one.labels[0] is three.labels[0]
+    assert one.owner is two.owner
     assert one.containers[0].requests is two.containers[0].requests
     assert one.containers[0].name is two.containers[0].name
 

@@ -329,6 +329,21 @@ async def test_a_big_page_is_decoded_in_pieces() -> None:
     assert [len(upserts) for upserts, _ in store.calls] == [100, 100, 50]
 
 
+async def test_what_is_gone_goes_in_pieces_too() -> None:
+    """Also where a new list lacks most of what was known."""
+    store = _Store()
+    store.things = {("ns", f"t{number}"): 1 for number in range(250)}
+    await _run([page(), watch(_for_ever)], store=store)
+
+    assert [len(deletes) for _, deletes in store.calls if deletes] == [100, 100, 50]
+    assert store.names() == {}
+
+
+def test_a_node_weighs_as_much_as_its_pods() -> None:
+    """Fewer of them are handled at a time."""
+    assert NODES.piece < PODS.piece
+
+
 def test_pods_that_are_over_are_not_watched() -> None:
     """Finished pods have no usage."""
     assert PODS.params["fieldSelector"] == "status.phase!=Succeeded,status.phase!=Failed"
