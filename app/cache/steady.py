@@ -1,4 +1,4 @@
-"""The usual case in one go: a pod of which every container that runs goes on, and was measured anew.
+"""The usual case in one go: a pod of which every container that runs goes on.
 
 That is what nearly every pod is at nearly every scrape, so it is tried first. Pure. What comes out is what app/cache/rates.py makes of each
 sample and app/cache/usage.py of the pod, and a property test holds it to that; whatever is not so plain is left to them, by None.
@@ -14,17 +14,20 @@ from collectors._base import Sample
 
 
 def _steady(*, told_rates: bool) -> SteadyFunction:
-    """The short cut of a source. `told_rates`: of the kubelet's own rates, else of pairs of counters.
+    """The short cut of a source. `told_rates`: CPU is the kubelet's own rate, else that of a pair of counters.
 
-    Of one loop, and without calls, because it is run for each container at each scrape.
+    One loop without calls, because it is run for each container at each scrape.
     """
+    least_age = SUMMARY_WINDOW if told_rates else 0
 
     def steady(pod: PodRecord, before: Steps, samples: Sequence[Sample], scrape: Scrape) -> tuple[Steps, PodUsage] | None:
         if len(samples) > len(before) or pod.phase != "Running":
             return None
         source, now, agent_started = scrape
+        born = agent_started or 0
         steps: list[Step] = []
         earliest: Step | None = None
+        anew = False
         for position, container in enumerate(pod.containers):
             for sample in samples:
                 if sample.name == container.name:
@@ -33,37 +36,41 @@ def _steady(*, told_rates: bool) -> SteadyFunction:
                 if container.running:
                     return None
                 continue  # nobody waits for one that is done, or has yet to begin
-            last = before[position]
+            step = before[position]
             started, time, counter, memory = sample.started, sample.cpu_time, sample.cpu, sample.memory
             if (
-                last is None
-                or last.dead
+                step is None
+                or step.dead
                 or not container.running
                 or started is None
-                or started != last.started
+                or started != step.started
                 or started < container.earliest_ns
-                or not 0 < (window := time - last.time) <= LEAP
+                or time - started < least_age
+                or time - born < least_age
+                or not (MIN_WINDOW <= (window := time - step.time) <= LEAP or (window == 0 and step.window))
                 or not sample.stamped
                 or not counter
+                or counter < step.counter
+                or (told_rates and not sample.cpu_rate)
                 or not memory
                 or abs(time - sample.memory_time) > TOGETHER
             ):
                 return None
-            if told_rates:
-                cpu, window = sample.cpu_rate, SUMMARY_WINDOW
-                if not cpu or time - started < window or (agent_started is not None and time - agent_started < window):
-                    return None
-            else:
-                if window < MIN_WINDOW or counter < last.counter:
-                    return None
-                cpu = (counter - last.counter) * SECOND // window
-            step = Step(last.name, cpu, memory, sample.swap, time, window, counter, last.started, now, False, True)
+            if window:
+                anew = True
+                if told_rates:
+                    cpu, window = sample.cpu_rate or 0, SUMMARY_WINDOW
+                else:
+                    cpu = (counter - step.counter) * SECOND // window
+                step = Step(step.name, cpu, memory, sample.swap, time, window, counter, step.started, now, False, True)
             steps.append(step)
             if earliest is None or time < earliest.time:
                 earliest = step
+        if earliest is None or not anew:
+            return None
         running = tuple(steps)
         after = running if len(running) == len(before) else _beside(pod, before, running)
-        return (after, PodUsage(running, earliest.time, earliest.window, source)) if earliest is not None else None
+        return after, PodUsage(running, earliest.time, earliest.window, source)
 
     return steady
 

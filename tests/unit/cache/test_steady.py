@@ -154,11 +154,13 @@ class Pair:
     ("young", "agent"), [(False, AGENT), (True, AGENT), (False, T), (False, None)], ids=["", "young", "agent", "unknown"]
 )
 def test_each_kind_of_sample_does_what_the_rules_say(of: Source, kind: str, young: bool, agent: int | None) -> None:
-    """One container of two is told oddly for a while, and plainly from then on."""
-    pair = Pair(of)
+    """One container of two is told oddly for a while, or from its second sample on, or both are."""
     record = A_AND_B if not young else pod(container("a", since=-5), container("b", since=-5))
-    for odd in ("plain", "plain", kind, kind, "plain"):
-        pair.scrape(record, 5, {"a": "plain", "b": odd}, agent=agent, young=young)
+    plain, one, both = ("plain", "plain"), ("plain", kind), (kind, kind)
+    for told in ([plain, plain, one, one, plain], [plain, one, one], [plain, both, both]):
+        pair = Pair(of)
+        for a, b in told:
+            pair.scrape(record, 5, {"a": a, "b": b}, agent=agent, young=young)
 
 
 @pytest.mark.parametrize("of", SOURCES.values(), ids=SOURCES)
