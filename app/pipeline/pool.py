@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import structlog
+
 from app.cache.cluster import NodeChange
 from app.kube.records import NodeRecord
 from app.pipeline.grid import Grid, Schedule, early_pause, first_delays, offsets
@@ -11,6 +13,7 @@ from app.pipeline.targets import targets
 from app.settings import Settings
 from collectors._base import CollectError, Target
 
+log = structlog.get_logger(__name__)
 LoopKey = tuple[str, str]
 """(collector, node)."""
 
@@ -28,6 +31,7 @@ class Pool:
         """By loop: the node's uid, for one that is created anew under its name is another machine, and its addresses."""
         self._unanswered: set[LoopKey] = set()
         self._intervals = [job.interval for job in self._jobs]
+        self._told = False
 
     def __len__(self) -> int:
         """Loops that run."""
@@ -78,11 +82,17 @@ class Pool:
             self._around,
             stand_in=len(self._jobs) > 1,
             ready=lambda: self._is_ready(node.name),
-            answered=lambda: self._unanswered.discard(key),
+            answered=lambda: self._answered(key),
         )
         self._targets[key] = (node.uid, wanted)
         self._unanswered.add(key)
         self._children.start(key, scraper.run)
+
+    def _answered(self, key: LoopKey) -> None:
+        self._unanswered.discard(key)
+        if not self._unanswered and not self._told:
+            self._told = True
+            log.debug("every node was scraped once", targets=len(self._targets))
 
     def _is_ready(self, name: str) -> bool:
         node = self._nodes.get(name)
