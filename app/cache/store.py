@@ -49,7 +49,8 @@ class Store:
         self._troubles: dict[str, dict[str, Trouble]] = {}
         """By node and source: which fail now. A node that is not in it was not scraped yet."""
         self._last: dict[Key, int] = {}
-        """The time of the last usage of what has none now: pods by key, nodes under ("", name). No older one is served after it."""
+        """The time of the last usage of what has none now: pods by key, nodes under ("", name). No older one is served after it, nor after
+        the one that is served: so no served timestamp goes back."""
         nodes.listeners.append(self._nodes_changed)
         pods.listeners.append(self._pods_changed)
 
@@ -135,7 +136,7 @@ class Store:
 
     def _refresh_node(self, node: str, series: Iterable[Series]) -> None:
         before = self._node_usage.pop(node, None)
-        usage = node_usage(series, not_before=self._floor(("", node), before))
+        usage = node_usage(series, not_before=before.time if before is not None else self._last.get(("", node), 0))
         if usage is not None:
             self._node_usage[node] = usage
             self._last.pop(("", node), None)
@@ -160,10 +161,6 @@ class Store:
             self._drop(key)
             self._last[key] = before.time
         return usage
-
-    def _floor(self, key: Key, served: NodeUsage | PodUsage | None) -> int:
-        """The time before which nothing is served, so that no served timestamp goes back."""
-        return served.time if served is not None else self._last.get(key, 0)
 
     def _drop(self, key: Key) -> None:
         """Drop a pod's usage."""
