@@ -90,6 +90,12 @@ def kubeglance_resource(plane: ControlPlane, reader: str) -> Server:
 
 
 def _kubeglance(name: str, plane: ControlPlane, reader: str, *flags: str) -> Server:
-    authority = plane.pki.kubelets.certificate
-    all_flags = [f"--metric-resolution={RESOLUTION}s", *flags]
-    return Server(name, Kubeglance(plane, f"{name}-{next(_serial)}", kubelet_authority=authority, flags=all_flags), plane, reader)
+    made = Kubeglance(
+        plane,
+        f"{name}-{next(_serial)}",
+        kubelet_authority=plane.pki.kubelets.certificate,
+        flags=[f"--metric-resolution={RESOLUTION}s", *flags],
+        # As its image has it, it is read from bytecode; the first start writes what is missing.
+        environment={"PYTHONDONTWRITEBYTECODE": ""},
+    )
+    return Server(name, made, plane, reader)
