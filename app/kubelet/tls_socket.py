@@ -86,6 +86,7 @@ class TlsSocket:
         if self._socket.fileno() >= 0:
             self._loop.remove_reader(self._socket.fileno())
             self._socket.close()
+        self._ended = None  # it may lead back to us, and with us OpenSSL's memory would wait for the garbage collector
 
     async def _read(self) -> int:
         """How many bytes of `_arrived` are ours, until the next await; 0 at the end."""

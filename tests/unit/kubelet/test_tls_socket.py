@@ -1,11 +1,14 @@
 """Real TLS over loopback, on both event loops: the sockets' readiness is what they differ in."""
 
 import asyncio
+import gc
 import select
 import socket
 import ssl
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +201,27 @@ def test_the_end_of_a_connection_that_rests_is_noticed(loop: str, tmp_path: Path
             await ended.wait()
 
     run(loop, test())
+
+
+def test_a_closed_channel_leaves_nothing(loop: str, tmp_path: Path) -> None:
+    """Not even for the garbage collector, which seldom looks: OpenSSL's memory is freed with the connection."""
+
+    async def test() -> None:
+        async with _world(_whole_body, tmp_path) as world:
+            channel = await world.dial()
+            await _all(channel)
+            channel.rest(partial(lambda _: None, channel))
+            channel.close()
+            left = weakref.ref(channel)
+            del channel
+            await asyncio.sleep(0)
+            assert left() is None
+
+    gc.disable()
+    try:
+        run(loop, test())
+    finally:
+        gc.enable()
 
 
 class _ByHand:
