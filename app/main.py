@@ -235,9 +235,19 @@ async def _serve(settings: Settings, clock: Clock) -> None:
         supervisor = await stack.enter_async_context(Supervisor())
         kubeglance.start(supervisor)
         supervisor.guard("serving certificate", _every(_CERTIFICATE_S, tls.reload_if_changed))
-        supervisor.guard("memory", _every(_GIVE_BACK_S, memory.give_back))
+        supervisor.guard("memory", partial(_tend_memory, kubeglance.readiness))
         _log.info("serving", address=settings.bind_address, port=settings.secure_port, kube_apiserver=connection.server)
         await server.serve(sockets=[listener])
+
+
+async def _tend_memory(readiness: Readiness) -> None:
+    while readiness.storage():
+        await asyncio.sleep(_GIVE_BACK_S)
+        memory.give_back()
+    memory.settle()
+    while True:
+        await asyncio.sleep(_GIVE_BACK_S)
+        memory.give_back()
 
 
 def _listen(host: str, port: int) -> socket.socket:

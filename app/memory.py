@@ -31,6 +31,15 @@ def loading() -> Iterator[None]:
         gc.enable()
 
 
+def settle() -> None:
+    """Set aside what there is, for the collector never to look at: call it once, when what each node needs is there.
+
+    For 5,000 nodes that is 0.7 million objects, which last as long as the nodes do; each full collection walked through them for 0.1 s and
+    more, in which nothing else went on. What of them ends is freed all the same, unless it is a cycle.
+    """
+    gc.freeze()
+
+
 def give_back() -> None:
     """Return free pages of the heap to the system, which glibc does of itself at the heap's end only. Other C libraries keep none."""
     if hasattr(_glibc, "malloc_trim"):

@@ -79,11 +79,14 @@ class Scraper:
     async def run(self) -> None:
         """Scrape on the schedule, for ever."""
         await self._due()
-        async with self._around.turns.turn() as turn:
-            await self.once(turn)
+        await self._first()
         while True:
             await self._due()
             await self.once()
+
+    async def _first(self) -> None:
+        async with self._around.turns.turn() as turn:
+            await self.once(turn)
 
     async def _due(self) -> None:
         clock = self._around.clock

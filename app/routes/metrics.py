@@ -1,5 +1,6 @@
 """GET /metrics: kubeglance's own metrics, from the registry that is handed in."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from prometheus_client import CollectorRegistry
@@ -13,6 +14,7 @@ def create_metrics(registry: CollectorRegistry) -> Callable[[Scope], Awaitable[A
 
     async def metrics(scope: Scope) -> Answer:
         encode, content_type = choose_encoder(joined_header(scope, b"accept"))
-        return Answer(200, encode(registry), content_type)
+        # Some series are there for each node: of thousands the text takes half a second, which the event loop cannot spare.
+        return Answer(200, await asyncio.to_thread(encode, registry), content_type)
 
     return metrics
