@@ -1,6 +1,7 @@
 """Starts and stops the loops as nodes come, change and go. It listens to the cluster state; nothing polls."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
 
@@ -56,7 +57,6 @@ class Pool:
                 self._leave(change.old.name)
 
     def _follow(self, node: NodeRecord) -> None:
-        times: tuple[tuple[float, float], ...] | None = None
         for slot, job in enumerate(self._jobs):
             name = job.collector.name
             try:
@@ -66,19 +66,20 @@ class Pool:
                 self._report(node, name, error)
                 continue
             if self._targets.get((name, node.name)) != (node.uid, wanted):
-                times = times or self._times(node.name)
-                self._start(job, node, wanted, *times[slot])
+                self._start(slot, node, wanted)
 
-    def _times(self, node: str) -> tuple[tuple[float, float], ...]:
-        """By job: the shift of its grid on `node`, and the wait before its first scrape there."""
-        return tuple(zip(offsets(node, self._intervals), first_delays(node, self._intervals, len(self._nodes)), strict=True))
+    def _offset(self, slot: int, node: str) -> float:
+        """The shift now of the grid of the job in `slot` on `node`."""
+        return offsets(node, self._intervals, len(self._nodes))[slot]
 
-    def _start(self, job: Job, node: NodeRecord, wanted: tuple[Target, ...], shift: float, first: float) -> None:
+    def _start(self, slot: int, node: NodeRecord, wanted: tuple[Target, ...]) -> None:
+        job = self._jobs[slot]
         key = (job.collector.name, node.name)
+        first = first_delays(node.name, self._intervals, len(self._nodes))[slot]
         scraper = Scraper(
             job,
             wanted,
-            Schedule(Grid(job.interval, shift), first, early_pause(len(self._nodes) * len(self._jobs))),
+            Schedule(Grid(job.interval, partial(self._offset, slot, node.name)), first, early_pause(len(self._nodes) * len(self._jobs))),
             self._around,
             stand_in=len(self._jobs) > 1,
             ready=lambda: self._is_ready(node.name),

@@ -12,7 +12,7 @@ from app.wire.timestamps import format_time
 
 NODE = "node-a"
 MIB = 1024 * 1024
-START = 1_764_500_010.0 + offsets(NODE, [15.0])[0]
+START = 1_764_500_010.0 + offsets(NODE, [15.0], nodes=1)[0]
 """Unix time of second 0, so chosen that NODE is scraped at 0, 15, 30, ... (and at 5 and 10, until all its counters moved once)."""
 Began = float | str | None
 Number = float | str | None

@@ -63,7 +63,7 @@ ROWS = [
             (30, tell(used(29, 14, started=22))),
             (45, tell(used(44, 29, started=22))),
         ],
-        {30: {"web": f"{NOT_YET}; the last values, of 2025-11-30T10:53:47Z, expired"}, 45: {"web": "app 1 8Mi @44 over 15s"}},
+        {30: {"web": f"{NOT_YET}; the last values, of 2025-11-30T10:53:44Z, expired"}, 45: {"web": "app 1 8Mi @44 over 15s"}},
     ),
     row(
         "slow to start",

@@ -183,7 +183,7 @@ SUMMARY = [
         "not JSON",
         "Nor does another program's page.",
         summaries(b"<html>"),
-        {1: "404: its node node-a cannot be scraped since 2025-11-30T10:53:33Z (payload)"},
+        {1: "404: its node node-a cannot be scraped since 2025-11-30T10:53:30Z (payload)"},
     ),
 ]
 

@@ -14,7 +14,7 @@ SERVED = "app 250m 8Mi @14 over 15s"
 NODE = "1 512Mi @14 over 15s"
 NO_NODE = "404: what the kubelet told last of the node makes no value"
 NOT_TOLD = "404: the kubelet of node node-a reports no new CPU and memory of container app"
-SINCE = "cannot be scraped since 2025-11-30T10:53:33Z"
+SINCE = "cannot be scraped since 2025-11-30T10:53:30Z"
 
 
 def psi(document: bytes) -> bytes:

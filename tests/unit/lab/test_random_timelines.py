@@ -181,7 +181,10 @@ class Timelines(RuleBasedStateMachine):
     def something_goes_or_comes_anew(self, what: str) -> None:
         before = self.world.nodes.get(("", SICK))
         if what in {"p", "q"}:
+            gone = self.world.pods.get(("ns", what))
             self.world.pods.apply([], [("ns", what)])
+            if gone is not None:
+                self.highest.pop(gone.uid, None)  # so does another pod, whose uid would be another
         elif what == "delete node":
             self.world.nodes.apply([], [("", SICK)])
         else:

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.looptime
 FIRST, SECOND = (0, tell(used(-1, 100))), (15, tell(used(14, 103.75)))
 SERVED = "app 250m 8Mi @14 over 15s"
 NOT_YET = "404: no two samples yet"
-EXPIRED = f"{NOT_YET}; the last values, of 2025-11-30T10:53:47Z, expired"
+EXPIRED = f"{NOT_YET}; the last values, of 2025-11-30T10:53:44Z, expired"
 GONE = "404: the kubelet of node node-a reports no new CPU and memory of container app; the last values, of {}, expired"
 LAST_MS = 9_223_372_000_000
 """36 s before the last time that int64 nanoseconds hold."""
@@ -105,7 +105,7 @@ ROWS = [
         "never again",
         "A sample that never advances ends after 60 s, although scrapes succeed.",
         [FIRST, SECOND],
-        {74: {"web": SERVED}, 77: {"web": GONE.format("2025-11-30T10:53:47Z")}},
+        {74: {"web": SERVED}, 77: {"web": GONE.format("2025-11-30T10:53:44Z")}},
     ),
     row(
         "memory a little older",
@@ -117,7 +117,7 @@ ROWS = [
         "memory much older",
         "CPU and memory measured over a minute apart are not one value: the memory of then is not that of now.",
         [FIRST, SECOND, *((at, tell(used(at - 1, 100 + at / 4, 4096, memory_at=-100))) for at in (30, 45, 60, 75))],
-        {30: {"web": SERVED}, 77: {"web": GONE.format("2025-11-30T10:53:47Z")}},
+        {30: {"web": SERVED}, 77: {"web": GONE.format("2025-11-30T10:53:44Z")}},
     ),
     row(
         "memory without a stamp",

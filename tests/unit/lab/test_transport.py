@@ -82,10 +82,10 @@ async def test_a_sick_kubelet_costs_itself(cause: str, how: Answer) -> None:
     since = gone["web"].partition(" since ")[2].partition(" (")[0]
     assert (SERVED, "1 512Mi @14 over 15s") == (kept["web"], kept["node node-a"])
     assert (
-        f"404: its node node-a cannot be scraped since {since} ({cause}); the last values, of 2025-11-30T10:53:47Z, expired" == gone["web"]
+        f"404: its node node-a cannot be scraped since {since} ({cause}); the last values, of 2025-11-30T10:53:44Z, expired" == gone["web"]
     )
     assert (
-        f"404: node node-a cannot be scraped since {since} ({cause}); the last values, of 2025-11-30T10:53:47Z, expired"
+        f"404: node node-a cannot be scraped since {since} ({cause}); the last values, of 2025-11-30T10:53:44Z, expired"
         == gone["node node-a"]
     )
     assert "2025-11-30T10:54:" in since
@@ -106,8 +106,8 @@ async def test_a_change_of_cause_is_told_once() -> None:
             await lab.at(70)
             second = (await lab.look())["web"]
 
-    assert first == "404: its node node-a cannot be scraped since 2025-11-30T10:53:33Z (dial)"
-    assert second == "404: its node node-a cannot be scraped since 2025-11-30T10:53:33Z (unauthorized)"
+    assert first == "404: its node node-a cannot be scraped since 2025-11-30T10:53:30Z (dial)"
+    assert second == "404: its node node-a cannot be scraped since 2025-11-30T10:53:30Z (unauthorized)"
     assert [("warning", "dial"), ("warning", "unauthorized")] == [(level, cause) for level, _, cause, _ in told(logs)]
 
 
@@ -169,7 +169,7 @@ ROWS = [
         [(0, answer(drip(busy(-1, 0.25) * 3)))],
         {
             9: {"web": "404: its node node-a was not scraped yet"},
-            11: {"web": "404: its node node-a cannot be scraped since 2025-11-30T10:53:43Z (deadline)"},
+            11: {"web": "404: its node node-a cannot be scraped since 2025-11-30T10:53:40Z (deadline)"},
         },
     ),
     row(

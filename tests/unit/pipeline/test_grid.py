@@ -12,13 +12,13 @@ _intervals = st.sampled_from([1.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0])
 
 def test_offsets_are_the_same_in_every_process() -> None:
     """The shift of a node is a fact, not a run's accident: replicas sample at the same moments."""
-    assert offsets("node-1", [15.0, 30.0]) == (4.801, 27.301)
+    assert offsets("node-1", [15.0, 30.0], nodes=5_000) == (4.74609375, 27.24609375)
 
 
-@given(st.text(min_size=1), st.lists(_intervals, min_size=2, max_size=3))
-def test_the_collectors_of_a_node_never_coincide(node: str, intervals: list[float]) -> None:
+@given(st.text(min_size=1), st.lists(_intervals, min_size=2, max_size=3), st.integers(0, 10_000))
+def test_the_collectors_of_a_node_never_coincide(node: str, intervals: list[float], nodes: int) -> None:
     """However the intervals relate, two collectors of one node never tick at the same moment."""
-    shifts = offsets(node, intervals)
+    shifts = offsets(node, intervals, nodes)
     apart = min(
         abs((one - two + common / 2) % common - common / 2)
         for index, one in enumerate(shifts)
@@ -30,13 +30,30 @@ def test_the_collectors_of_a_node_never_coincide(node: str, intervals: list[floa
     assert apart > 0.05
 
 
-def test_offsets_are_spread_evenly() -> None:
-    """A thousand nodes load each of ten parts of the interval about equally."""
-    parts = [0] * 10
-    for number in range(1000):
-        parts[int(offsets(f"node-{number}", [15.0])[0] / 1.5)] += 1
+@pytest.mark.parametrize(
+    ("nodes", "bunches"),
+    [
+        pytest.param(1, 1, id="a few nodes are one bunch"),
+        pytest.param(31, 1, id="16 to 31 nodes are"),
+        pytest.param(32, 2, id="32 nodes are two"),
+        pytest.param(100, 4, id="100 nodes are four of 25"),
+        pytest.param(5_000, 256, id="5,000 nodes are 256 of 20"),
+    ],
+)
+def test_nodes_tick_in_bunches(nodes: int, bunches: int) -> None:
+    """As many moments of the interval as there are bunches have a tick, and they are evenly spaced."""
+    shifts = {offsets(f"node-{number}", [15.0], nodes)[0] for number in range(10_000)}
 
-    assert all(60 < part < 140 for part in parts)
+    assert sorted(shifts) == pytest.approx([15.0 / bunches * number for number in range(bunches)])
+
+
+def test_offsets_are_spread_evenly() -> None:
+    """Ten thousand nodes load each of sixteen parts of the interval about equally."""
+    parts = [0] * 16
+    for number in range(10_000):
+        parts[int(offsets(f"node-{number}", [15.0], nodes=10_000)[0] * 16 / 15)] += 1
+
+    assert all(500 < part < 750 for part in parts)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +87,7 @@ def test_first_scrapes_of_a_node_take_turns(node: str, intervals: list[float], n
 def test_two_scrapes_are_half_to_one_and_a_half_intervals_apart(wall: float, interval: float, shift: float, took: float) -> None:
     """Whatever the wall clock says, there is neither a storm nor a gap; and the wait ends on the grid."""
     offset = shift * interval * 0.999
-    wait = Grid(interval, offset).wait(wall, took)
+    wait = Grid(interval, lambda: offset).wait(wall, took)
     to_tick = (wall + wait - offset) % interval
 
     assert 0 < wait
@@ -95,14 +112,14 @@ def _waits(schedule: Schedule, outcomes: list[bool | None], *, wall: float, took
 
 def test_the_second_sample_is_tried_early_until_it_is_there() -> None:
     """Every 5 s until each CPU time has advanced once, then on the grid."""
-    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [False, False, True, True, True], wall=1_500_000_000.0)
+    waits = _waits(Schedule(Grid(15.0, lambda: 0.0), 0.0), [False, False, True, True, True], wall=1_500_000_000.0)
 
     assert waits == [0.0, 4.9, 4.9, 19.9, 14.9]
 
 
 def test_early_tries_end_after_one_interval() -> None:
     """A kubelet that never advances is not asked every 5 s for ever."""
-    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [False] * 7, wall=1_500_000_000.0)
+    waits = _waits(Schedule(Grid(15.0, lambda: 0.0), 0.0), [False] * 7, wall=1_500_000_000.0)
 
     assert waits == [0.0, 4.9, 4.9, 4.9, 14.9, 14.9, 14.9]
 
@@ -111,14 +128,14 @@ def test_of_thousands_of_targets_none_is_tried_early() -> None:
     """A second sample that comes early is a comfort; for 10,000 targets it would be three times the work of any other interval."""
     assert early_pause(200) == early_pause(1000) == EARLY_S
     assert early_pause(2000) == 10.0
-    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0, early_pause(10_000)), [False] * 3, wall=1_500_000_000.0)
+    waits = _waits(Schedule(Grid(15.0, lambda: 0.0), 0.0, early_pause(10_000)), [False] * 3, wall=1_500_000_000.0)
 
     assert waits == [0.0, 14.9, 14.9]
 
 
 def test_timers_that_wake_late_cost_no_early_try() -> None:
     """Each wakes a little after its moment; the last of the interval is due all the same."""
-    schedule, monotonic, waits = Schedule(Grid(15.0, 0.0), 0.0), 0.0, []
+    schedule, monotonic, waits = Schedule(Grid(15.0, lambda: 0.0), 0.0), 0.0, []
     for _ in range(4):
         wait = schedule.wait(1_500_000_000.0 + monotonic, monotonic)
         waits.append(round(wait, 3))
@@ -131,21 +148,21 @@ def test_timers_that_wake_late_cost_no_early_try() -> None:
 
 def test_there_is_one_early_phase_only() -> None:
     """A new pod later on does not bring the early tries back."""
-    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [True, False, False], wall=1_500_000_000.0)
+    waits = _waits(Schedule(Grid(15.0, lambda: 0.0), 0.0), [True, False, False], wall=1_500_000_000.0)
 
     assert waits == [0.0, 14.9, 14.9]
 
 
 def test_failures_before_the_first_sample_stay_on_the_grid() -> None:
     """A node that does not answer is not asked more often for that."""
-    waits = _waits(Schedule(Grid(15.0, 0.0), 0.0), [None, None, False, True], wall=1_500_000_000.0)
+    waits = _waits(Schedule(Grid(15.0, lambda: 0.0), 0.0), [None, None, False, True], wall=1_500_000_000.0)
 
     assert waits == [0.0, 14.9, 14.9, 4.9]
 
 
 def test_no_early_tries_for_short_intervals() -> None:
     """Where the grid itself is as quick, there is nothing to hasten."""
-    waits = _waits(Schedule(Grid(4.0, 0.0), 0.0), [False, False], wall=1_500_000_000.0)
+    waits = _waits(Schedule(Grid(4.0, lambda: 0.0), 0.0), [False, False], wall=1_500_000_000.0)
 
     assert waits == [0.0, 3.9]
     assert EARLY_S > 4.0
@@ -153,7 +170,7 @@ def test_no_early_tries_for_short_intervals() -> None:
 
 def test_a_rest_is_kept_and_then_over() -> None:
     """After a rest the loop is back on its grid."""
-    schedule = Schedule(Grid(15.0, 0.0), 0.0)
+    schedule = Schedule(Grid(15.0, lambda: 0.0), 0.0)
     schedule.wait(1_500_000_000.0, 0.0)
     schedule.begins(0.0)
     schedule.rest(1.0, 600.0)
@@ -166,7 +183,7 @@ def test_a_rest_is_kept_and_then_over() -> None:
 @pytest.mark.parametrize("jump", [-86_400.0, -7.0, -0.01, 0.01, 7.0, 86_400.0])
 def test_a_jump_of_the_wall_clock_costs_one_odd_interval(jump: float) -> None:
     """Forwards or backwards, by a day or a breath: the next scrapes come 0.5 to 1.5 intervals later, then on the grid."""
-    schedule = Schedule(Grid(15.0, 2.0), 0.0)
+    schedule = Schedule(Grid(15.0, lambda: 2.0), 0.0)
     wall, monotonic = 1_500_000_000.0, 0.0
     began: list[float] = []
     for number in range(6):

@@ -34,7 +34,7 @@ async def _run(
         asyncio.get_running_loop().call_later(pods_tried_after, around.pods_tried.set)
     job = Job(collector, 15.0, deadline)
     targets = tuple(Target("n1", url) for url in urls)
-    scraper = Scraper(job, targets, Schedule(Grid(15.0, 0.0), 0.0), around, stand_in=stand_in, ready=lambda: ready)
+    scraper = Scraper(job, targets, Schedule(Grid(15.0, lambda: 0.0), 0.0), around, stand_in=stand_in, ready=lambda: ready)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(seconds):
             await scraper.run()
@@ -205,7 +205,7 @@ async def test_a_jump_of_the_wall_clock_stops_nothing() -> None:
     collector, sink = FakeCollector(EMPTY), RecordingSink()
     clock = LoopClock(_START)
     around = surroundings(clock, sink)
-    scraper = Scraper(Job(collector, 15.0, 10.0), (Target("n1", "https://a"),), Schedule(Grid(15.0, 0.0), 0.0), around)
+    scraper = Scraper(Job(collector, 15.0, 10.0), (Target("n1", "https://a"),), Schedule(Grid(15.0, lambda: 0.0), 0.0), around)
     async with asyncio.TaskGroup() as group:
         loop = group.create_task(scraper.run())
         await asyncio.sleep(20)

@@ -84,7 +84,7 @@ async def _scrape(collector: FakeCollector, *, nodes: int, seconds: float, pods_
         around.pods_tried.clear()
         asyncio.get_running_loop().call_later(pods_tried_after, around.pods_tried.set)
     job = Job(collector, 15.0, 10.0)
-    scrapers = [Scraper(job, (Target(f"n{i}", "https://a"),), Schedule(Grid(15.0, 0.0), 0.0), around) for i in range(nodes)]
+    scrapers = [Scraper(job, (Target(f"n{i}", "https://a"),), Schedule(Grid(15.0, lambda: 0.0), 0.0), around) for i in range(nodes)]
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as group:
             for scraper in scrapers:
