@@ -2,12 +2,16 @@
 
 import ctypes
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 YOUNG = 10_000
 """Objects that come before the collector looks at them. A parsed answer is a thousand: with Python's 700 it would be looked at in every
 scrape, be found in use, and be taken for one that lasts."""
+
+HEAP = 50
+"""Scrapes after which the collector looks at what they left. After ten such heaps it looks at what they left too; after a thousand of those
+at everything, which for 5,000 nodes takes 0.1 s every 17 minutes."""
 
 _M_MMAP_THRESHOLD = -3
 _MAPPED = 128 * 1024
@@ -27,7 +31,7 @@ def loading() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
-        gc.set_threshold(YOUNG)
+        gc.set_threshold(YOUNG, 10, 1000)
         gc.enable()
 
 
@@ -38,6 +42,26 @@ def settle() -> None:
     more, in which nothing else went on. What of them ends is freed all the same, unless it is a cycle.
     """
     gc.freeze()
+
+
+class Sweeper:
+    """Has the collector look at what scrapes leave in small heaps.
+
+    By itself it looks when more was made than freed by YOUNG objects. Here new values take the place of old ones, the number stays, and
+    what is young grows all the same: with 5,000 nodes to the 160,000 objects of seven seconds, a look at which takes 0.1 to 0.25 s in which
+    nothing else goes on. Almost none of it is garbage: in 3,000 requests and 1,000 scrapes there were a dozen cycles.
+    """
+
+    def __init__(self, collect: Callable[[int], object] = gc.collect) -> None:
+        """`collect` looks at a generation and those that are younger."""
+        self._collect = collect
+        self._scrapes = 0
+
+    def scraped(self) -> None:
+        """Call it after each scrape."""
+        self._scrapes += 1
+        if self._scrapes % HEAP == 0:
+            self._collect(1 if self._scrapes % (10 * HEAP) == 0 else 0)
 
 
 def give_back() -> None:

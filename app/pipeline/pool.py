@@ -7,6 +7,7 @@ import structlog
 
 from app.cache.cluster import NodeChange
 from app.kube.records import NodeRecord
+from app.memory import Sweeper
 from app.pipeline.grid import Grid, Schedule, early_pause, first_delays, offsets
 from app.pipeline.scraper import Job, Scraper, Surroundings
 from app.pipeline.supervise import Children
@@ -33,6 +34,7 @@ class Pool:
         self._unanswered: set[LoopKey] = set()
         self._intervals = [job.interval for job in self._jobs]
         self._told = False
+        self._sweeper = Sweeper()
 
     def __len__(self) -> int:
         """Loops that run."""
@@ -90,6 +92,7 @@ class Pool:
         self._children.start(key, scraper.run)
 
     def _answered(self, key: LoopKey) -> None:
+        self._sweeper.scraped()
         self._unanswered.discard(key)
         if not self._unanswered and not self._told:
             self._told = True

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from app.memory import HEAP, Sweeper
+
 _SCRIPT = """
 import gc
 from app import memory
@@ -24,3 +26,13 @@ def test_what_is_loaded_and_what_lasts_is_set_aside() -> None:
     done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
 
     assert (0, "False\nTrue\nTrue True True\n", "") == (done.returncode, done.stdout, done.stderr)
+
+
+def test_what_scrapes_leave_is_looked_at_in_small_heaps() -> None:
+    """Young objects every time, those that outlived ten heaps with the tenth."""
+    looked: list[int] = []
+    sweeper = Sweeper(looked.append)
+    for _ in range(20 * HEAP):
+        sweeper.scraped()
+
+    assert ([0] * 9 + [1]) * 2 == looked
