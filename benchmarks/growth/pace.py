@@ -43,6 +43,11 @@ class Connection(asyncio.Protocol):
         self._answer: asyncio.Future[int] | None = None
         self._size = 0
 
+    @property
+    def closed(self) -> bool:
+        """Whether it carries no more requests: servers close connections that wait for long."""
+        return self._transport is None
+
     async def get(self, target: str) -> int:
         """The size of the answer's body. Raises Unanswered."""
         if self._transport is None:
@@ -109,6 +114,8 @@ class Pace:
     async def _ask(self, number: int, due: float, free: asyncio.Queue[Connection]) -> None:
         kind, target = self.targets(number)
         connection = await free.get()
+        if connection.closed:
+            connection = await self.server.connect()
         await connection.get(target)
         self.latencies.setdefault(kind, []).append(asyncio.get_running_loop().time() - due)
         free.put_nowait(connection)

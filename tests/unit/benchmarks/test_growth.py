@@ -37,6 +37,10 @@ class SlowServer:
         self.connections.append(SlowConnection(self._stall))
         return self.connections[-1]
 
+    def close_all(self) -> None:
+        for connection in self.connections:
+            connection.close()
+
 
 @pytest.mark.looptime
 async def test_requests_that_are_due_during_a_stall_wait_and_their_wait_counts() -> None:
@@ -49,6 +53,15 @@ async def test_requests_that_are_due_during_a_stall_wait_and_their_wait_counts()
     assert [0.1, 0.091, 0.082, 0.073] == pytest.approx(waited[:4])
     assert waited[-1] == pytest.approx(0.001)
     assert all(connection.closed for connection in server.connections)
+
+
+@pytest.mark.looptime
+async def test_a_connection_that_the_server_has_closed_meanwhile_is_opened_anew() -> None:
+    server = SlowServer(stall=0)
+    pace = Pace(cast("Server", server), lambda _: ("get", "x"), step=0.01)
+    asyncio.get_running_loop().call_later(0.505, server.close_all)
+    await pace.keep(seconds=1, connections=1)
+    assert (len(server.connections), len(pace.latencies["get"])) == (2, 100)
 
 
 def measured(nodes: int, resident: int) -> Measured:
