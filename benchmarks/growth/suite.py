@@ -35,14 +35,17 @@ _LIST_EVERY = 20
 """Of so many requests one is the HPA's, a list by label; the others get one pod."""
 
 _CONNECTIONS = 16
-_ALL_S = 5.0
-_SETTLED_S = 2 * RESOLUTION
+_ALL_S = 4.0
+_SETTLED_S = 20
 """After the first values: until then second scrapes come early."""
+
+_GIVEN_BACK_S = 62
+"""The age at which memory is read: kubeglance has given back once what its start has left."""
 
 _WINDOW_S = 2 * RESOLUTION
 """A summary is due once in it, and the light endpoint twice."""
 
-_LOAD_S = 15
+_LOAD_S = 10
 _ROTATED = 1000
 _VALUES_WITHIN_S = 300
 
@@ -111,6 +114,7 @@ def measure(cluster: Grown) -> Measured:
     before, cpu = cluster.counts(), cluster.kubeglance.cpu_seconds()
     time.sleep(_WINDOW_S)
     after, cpu = cluster.counts(), cluster.kubeglance.cpu_seconds() - cpu
+    time.sleep(max(0.0, _GIVEN_BACK_S - cluster.kubeglance.age_seconds()))
     resident = cluster.kubeglance.resident_bytes()
     pace, lists, size = uvloop.run(_load(cluster))
     return Measured(
