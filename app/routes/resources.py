@@ -38,6 +38,9 @@ from app.wire.status import method_not_allowed, not_found, unknown_path
 RENDERED_BYTES = 16 * 1024 * 1024
 """Room for lists that were rendered, of the current version only: whole ones, and short ones of a selector."""
 
+RENDERED_BESIDE = 2048
+"""What a rendered list takes beside its body, with the longest text that it is found by: of an empty list, nearly all."""
+
 PINNED_LISTS = 16
 PINNED_OBJECTS = 300_000
 PINNED_SECONDS = 60.0
@@ -55,7 +58,8 @@ callers who may not list all, and so for anyone: what they send must not become 
 
 _ALLOW = "GET, HEAD"
 _LONGEST_KEPT_ACCEPT = 1024
-_LONGEST_KEPT_SELECTOR = 256
+_LONGEST_KEPT_LOOK = 256
+"""Characters of a namespace and selectors by which a list is found again. Both may be anything, of lists that are empty."""
 _WHOLE_LIST = ListOptions()
 _SUBJECT_RESOURCES = {Subject.NODE: "nodes", Subject.POD: "pods"}
 
@@ -127,7 +131,9 @@ class Resources:
             for version in kind.versions
         }
         # Lists by what they look like; the value tells its version, and an old one is overwritten.
-        self._rendered: LRUCache[_Look, Rendered] = LRUCache(rendered_bytes, getsizeof=lambda rendered: len(rendered.body))
+        self._rendered: LRUCache[_Look, Rendered] = LRUCache(
+            rendered_bytes, getsizeof=lambda rendered: len(rendered.body) + RENDERED_BESIDE
+        )
         # Snapshots of lists that have further pages, so that those pages are of the first one's moment.
         self._pinned: TTLCache[tuple[str, str, str | None, int], Snapshot] = TTLCache(
             PINNED_OBJECTS, PINNED_SECONDS, timer=timer, getsizeof=lambda snapshot: max(len(snapshot), PINNED_OBJECTS // PINNED_LISTS)
@@ -187,8 +193,9 @@ class Resources:
         """`selectors` are the texts of both. What is too large to be made whole goes in chunks if the client knows them."""
         collection, kind = bound.collection, bound.kind
         check_version(self._versions, options.version, options.match, collection.version)
+        self._pinned.expire()  # else what nobody asks for again would be held until the next list with pages
         look = None
-        if not options.limit and options.continuation is None and sum(map(len, selectors)) <= _LONGEST_KEPT_SELECTOR:
+        if not options.limit and options.continuation is None and sum(map(len, (namespace or "", *selectors))) <= _LONGEST_KEPT_LOOK:
             look = (kind.group, bound.version, kind.resource, namespace, selectors, form)
             rendered = self._rendered.get(look)
             if rendered is not None and rendered.version == collection.version:

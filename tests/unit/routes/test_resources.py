@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import tracemalloc
 from collections.abc import Sequence
 
 import httpx
@@ -143,6 +144,20 @@ async def test_pages_of_a_lost_moment() -> None:
 
     assert ["two", "zero"] == _names(second)
     assert "7" == second.json()["metadata"]["resourceVersion"]
+
+
+async def test_a_moment_that_is_over_is_let_go() -> None:
+    """Once its time has ended any list lets go of it: each publish has work with a snapshot, and it holds all that was replaced since."""
+    server = Server()
+    pods = server.served[0].collection
+    await server.get(f"{V1}/pods?limit=1")
+    server.clock.advance(30)
+    await server.get(f"{V1}/nodes")
+    held = len(pods._snapshots)
+    server.clock.advance(3600)
+    await server.get(f"{V1}/nodes")
+
+    assert [1, 0] == [held, len(pods._snapshots)]
 
 
 @pytest.mark.parametrize("path", ["pods", "namespaces/a/pods", "nodes"])
@@ -489,6 +504,37 @@ async def test_large_lists_go_in_pieces(rendered_bytes: int, query: str) -> None
     assert ([] if query or rendered_bytes == 10_000 else [str(len(whole)).encode()]) == lengths
     assert (2999 if "limit" in query else 3000) == len(json.loads(whole)["items"])
     assert [True] * (len(messages) - 2) + [False] == [bool(message.get("more_body")) for message in messages[1:]]
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [("namespaces/{}/pods", ""), ("pods", "fieldSelector=metadata.name%3D{}"), ("namespaces/{}/pods", "fieldSelector=metadata.name%3D{}")],
+)
+@pytest.mark.parametrize("length", [5, 100, 250, 5000])
+async def test_rendered_lists_have_their_room_and_no_more(path: str, query: str, length: int) -> None:
+    """Lists of whatever text, all empty, take what rendered lists may take: their bodies are short, and what they are found by is not."""
+    room = 256 * 1024
+    server = Server(rendered_bytes=room)
+
+    async def ask(number: int) -> None:
+        text = str(number).rjust(length, "x")
+        scope = {"type": "http", "method": "GET", "path": f"{V1}/{path.format(text)}", "query_string": query.format(text).encode()}
+        await server.resources({**scope, "headers": []}, _no_body, _nobody)
+        server.gate.asked.clear()
+
+    await ask(0)
+    tracemalloc.start()
+    try:
+        for number in range(500):
+            await ask(number)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 1.25 * room
+
+
+async def _nobody(_message: object) -> None:
+    return
 
 
 async def _no_body() -> dict[str, object]:
