@@ -17,7 +17,7 @@ STREAMED_AT_ONCE = 128
 
 MOST_KEPT = 16_384
 """Objects of the longest list whose encodings stay with the objects. What made 150,000 readable would otherwise be held until they change:
-some 50 MB for each form, for a list that is asked for by hand."""
+some 50 MB for each form, for a list that is asked for by hand. It comes in pages then, and what is left counts too."""
 
 _log = structlog.get_logger(__name__)
 
@@ -86,9 +86,10 @@ def _nothing(_item: Item) -> None:
 async def whole(form: ListForm, items: Sequence[Item], page: Page, *, most: int) -> bytes | None:
     """The body of a list, None if its elements have more than `most` bytes."""
     elements: list[bytes] = []
+    keep = _stays(items, page)
     length = fresh = 0
     for part in _parts(items, AT_ONCE):
-        more, encoded = form.elements(part, keep=True)
+        more, encoded = form.elements(part, keep=keep)
         elements += more
         length += sum(map(len, more))
         if length > most:
@@ -108,7 +109,7 @@ async def whole(form: ListForm, items: Sequence[Item], page: Page, *, most: int)
 async def measure(form: ListForm, items: Sequence[Item], page: Page) -> tuple[int, int]:
     """The lengths of a list's elements, with separators, and of its body."""
     length = 0
-    for elements in _pieces(form, items):
+    for elements in _pieces(form, items, keep=_stays(items, page)):
         length += len(elements)
         await asyncio.sleep(0)
     start, end = form.frame(page, length)
@@ -119,15 +120,19 @@ async def stream(form: ListForm, items: Sequence[Item], page: Page, length: int 
     """The body of a list, made as it is taken: who does not read holds some hundred objects. `length` is that of the elements."""
     start, end = form.frame(page, length)
     yield start
-    for elements in _pieces(form, items):
+    for elements in _pieces(form, items, keep=_stays(items, page)):
         yield elements
         await asyncio.sleep(0)
     yield end
 
 
-def _pieces(form: ListForm, items: Sequence[Item]) -> Iterator[bytes]:
+def _stays(items: Sequence[Item], page: Page) -> bool:
+    """Whether what is encoded for a list stays with its objects."""
+    return len(items) + (page.remaining or 0) <= MOST_KEPT
+
+
+def _pieces(form: ListForm, items: Sequence[Item], *, keep: bool) -> Iterator[bytes]:
     """The elements, joined in parts, and what stands between the parts."""
-    keep = len(items) <= MOST_KEPT
     separator = b""
     for part in _parts(items, STREAMED_AT_ONCE):
         elements, _ = form.elements(part, keep=keep)

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from app.cache.collection import Item
 from app.routes import lists
-from app.routes.lists import AT_ONCE, STREAMED_AT_ONCE, ListForm, Page, measure, stream, whole
+from app.routes.lists import AT_ONCE, MOST_KEPT, STREAMED_AT_ONCE, ListForm, Page, measure, stream, whole
 from app.routes.protobuf_rendering import ProtobufRenderer
 from app.routes.rendering import KUBECTL_TABLE, PLAIN, Form, Renderer
 from tests.fakes.kinds import PODS, make_item
@@ -86,13 +86,22 @@ async def test_what_is_encoded_stays_with_its_object() -> None:
 
 async def test_nothing_stays_of_very_long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was kept for one reader of 150,000 objects would be held until they change."""
-    monkeypatch.setattr(lists, "MOST_KEPT", 3)
+    monkeypatch.setattr(lists, "MOST_KEPT", 3 + (PAGE.remaining or 0))
     short, long = items(3), items(4)
     bodies = [(await streamed(json_list(), of))[1] for of in (short, long)]
 
     assert [3, 4] == [body.count(b'"usage"') for body in bodies]
     assert [False] * 3 == [item.body is None for item in short]
     assert [True] * 4 == [item.body is None for item in long]
+
+
+@pytest.mark.parametrize(("remaining", "stays"), [(None, True), (MOST_KEPT - 2, True), (MOST_KEPT - 1, False)])
+async def test_nothing_stays_of_the_pages_of_very_long_lists(remaining: int | None, stays: bool) -> None:
+    """kubectl asks for 500 objects at a time: all its pages together are the long list."""
+    page = items(2)
+    await whole(json_list(), page, Page(7, "token", remaining), most=MANY)
+
+    assert [stays] * 2 == [item.body is not None for item in page]
 
 
 async def test_a_list_that_is_too_long_is_not_made_whole() -> None:
