@@ -13,6 +13,7 @@ import trustme
 from app.errors import KubeUnavailable
 from app.kube.client import KubeClient
 from app.kube.config import Connection, client_context
+from app.kube.streams import StreamDialer
 from tests.unit.serving.loopback import LOOPS, run
 
 pytestmark = pytest.mark.parametrize("loop", LOOPS)
@@ -68,7 +69,7 @@ class _World:
     async def _lead_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.asked.append(await reader.readuntil(b"\r\n\r\n"))
         writer.write(self.proxy_answer)
-        if b" 200 " not in self.proxy_answer:
+        if b" 200 " not in self.proxy_answer or self.proxy_answer.endswith(OK):
             writer.close()
             return
         port = int(self.asked[-1].split()[1].rpartition(b":")[2])
@@ -147,6 +148,7 @@ def test_a_proxy_may_want_to_know_who_asks(loop: str, tmp_path: Path) -> None:
         pytest.param(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "answered CONNECT localhost:.* with 407", id="refused"),
         pytest.param(b"220 mail ESMTP\r\n\r\n", "answered CONNECT localhost:.* with something that is not HTTP", id="no proxy"),
         pytest.param(b"HTTP/1.1 502", "did not answer CONNECT localhost:", id="cut off"),
+        pytest.param(b"HTTP/1.1 502 " + b"x" * 200_000, "did not answer CONNECT localhost:", id="an endless head"),
     ],
 )
 def test_a_proxy_that_does_not_let_us_through_is_named(loop: str, answer: bytes, words: str, tmp_path: Path) -> None:
@@ -159,6 +161,88 @@ def test_a_proxy_that_does_not_let_us_through_is_named(loop: str, answer: bytes,
             with pytest.raises(KubeUnavailable, match=rf"the proxy 127\.0\.0\.1:\d+ {words}"):
                 await client.get("/x")
         assert not world.requests
+
+    run(loop, test())
+
+
+@pytest.mark.parametrize(("proxy", "tls"), [("http://", True), ("http://", False), ("https://", True)])
+def test_a_proxy_does_not_answer_for_the_server(loop: str, proxy: str, tls: bool, tmp_path: Path) -> None:
+    """What it says before TLS begins is not verified: taken for the first answer, it could tell us who is who."""
+
+    async def test() -> None:
+        world = _World(tmp_path, tls=tls, proxy_tls=proxy == "https://")
+        world.proxy_answer += OK
+        async with world.client(through=proxy) as client:
+            with pytest.raises(KubeUnavailable, match=r"the proxy 127\.0\.0\.1:\d+ said more than it was asked for"):
+                await client.get("/x")
+        assert not [request for requests in world.requests for request in requests]
+
+    run(loop, test())
+
+
+@pytest.mark.parametrize("farewell", [pytest.param(b"", id="it ends"), pytest.param(OK, id="the server speaks unasked")])
+@pytest.mark.parametrize("early", [True, False])
+def test_a_connection_that_rests_is_ended_by_what_comes(loop: str, farewell: bytes, early: bool) -> None:
+    """It would pass for the answer to the next question. It may come before the rest begins, too."""
+
+    async def test() -> None:
+        go, ended, gone = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await go.wait()
+            writer.write(farewell)
+            await reader.read()
+            writer.close()
+            gone.set()
+
+        async def end(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await go.wait()
+            writer.close()
+            gone.set()
+
+        async with await asyncio.start_server(serve if farewell else end, "127.0.0.1", 0) as server:
+            dialer = StreamDialer(Connection("http://127.0.0.1"))
+            channel, other = [await dialer.dial("127.0.0.1", _port(server)) for _ in range(2)]
+            if early:
+                go.set()
+                await other.receive()
+                while not ended.is_set():
+                    channel.rest(ended.set)
+                    await asyncio.sleep(0)
+            else:
+                channel.rest(ended.set)
+                go.set()
+                await ended.wait()
+            channel.close()
+            other.close()
+            await gone.wait()
+            dialer.close()
+
+    run(loop, test())
+
+
+def test_no_more_is_read_than_is_taken(loop: str) -> None:
+    """A server that sends without end fills no memory, and what was left to it comes when somebody takes it."""
+    body = bytes(range(256)) * 16 * 1024
+
+    async def test() -> None:
+        async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(body)
+            await writer.drain()
+            writer.close()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            dialer = StreamDialer(Connection("http://127.0.0.1"))
+            channel = await dialer.dial("127.0.0.1", _port(server))
+            pieces = [await channel.receive()]
+            while pieces[-1]:
+                for _ in range(20):
+                    await asyncio.sleep(0)
+                pieces.append(await channel.receive())
+            assert body == b"".join(pieces)
+            assert max(map(len, pieces)) < 1024 * 1024
+            channel.close()
+            dialer.close()
 
     run(loop, test())
 
