@@ -69,7 +69,8 @@ class TlsSocket:
         """What came, b"" at the end."""
         while not self._over:
             content = self._decrypted(await self._read())
-            if content:
+            if content or self._over:
+                # TLS may have ended while the connection below waits for our farewell.
                 return content
             # It was TLS's own business, or half a record. Others get their turn, however much more there is.
             await self._flush()
@@ -144,12 +145,15 @@ class TlsSocket:
             self._waiter = None
 
     async def _writable(self) -> None:
+        """Meanwhile nobody reads: what comes would wake the loop again and again."""
         waiter = self._loop.create_future()
+        self._loop.remove_reader(self._socket.fileno())
         self._loop.add_writer(self._socket.fileno(), _wake, waiter)
         try:
             await waiter
         finally:
             self._loop.remove_writer(self._socket.fileno())
+            self._loop.add_reader(self._socket.fileno(), self._is_readable)
 
 
 def _wake(waiter: asyncio.Future[None]) -> None:

@@ -267,6 +267,12 @@ class _ByHand:
     def all_was_read(self) -> bool:
         return not select.select([self._near], [], [], 0)[0]
 
+    def was_sent_more(self) -> bool:
+        return bool(select.select([self._far], [], [], 0)[0])
+
+    def wakes_the_loop(self) -> bool:
+        return asyncio.get_running_loop().remove_reader(self._near.fileno())
+
     def close(self) -> None:
         self._far.close()
 
@@ -334,6 +340,50 @@ def test_endless_tickets_end_a_connection_that_rests(loop: str) -> None:
         for _ in range(3):
             await asyncio.sleep(0)
         assert [True] == ended
+        server.close()
+
+    run(loop, test())
+
+
+def test_an_end_of_tls_is_an_end(loop: str) -> None:
+    """Many a server says farewell and leaves the connection below open until it is answered: nobody waits for that until a deadline."""
+
+    async def test() -> None:
+        server = _ByHand(tickets=0)
+        channel = await server.shaken()
+        server.send_tickets()
+        receiving = asyncio.ensure_future(channel.receive())
+        await asyncio.sleep(0)
+        with pytest.raises(ssl.SSLWantReadError):
+            server.tls.unwrap()
+        server.give()
+        assert b"" == await receiving
+        channel.close()
+        server.close()
+
+    run(loop, test())
+
+
+def test_nothing_is_read_while_a_server_takes_nothing(loop: str) -> None:
+    """What it sends meanwhile would wake the event loop as often as it can turn. Afterwards it is received."""
+
+    async def test() -> None:
+        server = _ByHand(tickets=0)
+        channel = await server.shaken()
+        server.send_tickets()
+        server.tls.write(b"answer")
+        server.give()
+        sending = asyncio.ensure_future(channel.send(BODY * 32))
+        await asyncio.sleep(0)
+        assert not sending.done()
+        assert not server.wakes_the_loop()
+
+        while not sending.done():
+            if server.was_sent_more():
+                server.take()
+            await asyncio.sleep(0)
+        assert b"answer" == await channel.receive()
+        channel.close()
         server.close()
 
     run(loop, test())
