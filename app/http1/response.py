@@ -3,7 +3,10 @@
 import httptools
 
 _OVERHEAD = 64 * 1024
-"""Bytes that head, framing and trailers may have beyond those of the body: an endless head grows no further."""
+"""Bytes that head, framing and trailers may have at first: an endless head grows no further."""
+
+_BODY_PER_FRAMING = 8
+"""Bytes of body that each further byte of framing needs. Chunks of a few bytes take some ten times their size in memory."""
 
 _FRAMING = {b"content-length", b"transfer-encoding"}
 
@@ -48,7 +51,7 @@ class Response:
             self.reusable = False
             if not self.complete:
                 raise NotHTTPError(str(exc)) from exc
-        if self.received - self.size > self.size + _OVERHEAD:
+        if self.received - self.size > self.size // _BODY_PER_FRAMING + _OVERHEAD:
             raise NotHTTPError("more framing than content")
 
     def end(self) -> None:

@@ -93,6 +93,7 @@ def test_a_body_that_ends_with_the_connection() -> None:
         pytest.param(b"HTTP/1.1 100 Continue\r\n\r\n" * 3000, id="endless 100s"),
         pytest.param(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\no\r\n0\r\nA: " + b"x" * 70_000, id="an endless trailer"),
         pytest.param(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"x" * 70_000, id="an endless chunk extension"),
+        pytest.param(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"6\r\n123456\r\n" * 20_000, id="a body in crumbs"),
     ],
 )
 def test_what_is_no_response(data: bytes) -> None:
