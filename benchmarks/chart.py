@@ -41,7 +41,7 @@ def draw(found: Mapping[str, Any], path: Path) -> None:
     axes.barh(places, [bar.times - 1 for bar in shown], left=1, color=[WORSE if bar.met is False else BETTER for bar in shown], height=0.6)
     axes.scatter([bar.target for bar in shown], places, marker="|", s=260, linewidths=2, color=GOAL, label="target", zorder=3)
     for place, bar in zip(places, shown, strict=True):
-        axes.annotate(f"{bar.times:.1f}x", (max(bar.times, bar.target), place), xytext=(8, 0), textcoords="offset points", va="center")
+        axes.annotate(f"{bar.times:.1f}x", (max(bar.times, bar.target, 1), place), xytext=(8, 0), textcoords="offset points", va="center")
     axes.axvline(1, color=GOAL, linewidth=1)
     axes.set_xscale("log")
     axes.set_xlim(right=2 * max(max(bar.times, bar.target) for bar in shown))
