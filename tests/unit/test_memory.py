@@ -36,3 +36,13 @@ def test_what_scrapes_leave_is_looked_at_in_small_heaps() -> None:
         sweeper.scraped()
 
     assert ([0] * 9 + [1]) * 2 == looked
+
+
+def test_everything_is_looked_at_seldom() -> None:
+    """But it is: each look at young objects begins Python's own count anew, and a cycle that grew old would stay for ever."""
+    looked: list[int] = []
+    sweeper = Sweeper(looked.append)
+    for _ in range(10_000 * HEAP):
+        sweeper.scraped()
+
+    assert (2, 1) == (looked[-1], looked.count(2))
