@@ -11,9 +11,11 @@ from tests.e2e.node import cgroups
 
 # A kubelet's cAdvisor looks for containerd at this one place. Not finding it, it would ask containerd for fresh figures with every scrape,
 # where the usual kubelet tells those of its last look, 10 to 20 s ago. And a kubelet has a control group of its own, which is as old as it
-# is: so its statistics tell when it was started. $1 is the folder of the socket, $2 the group, the rest is the command.
+# is: so its statistics tell when it was started. $1 is the folder of the socket, $2 the group, the rest is the command. Where no service of
+# containerd ever ran, that place is still to be made.
 _SURROUNDINGS = """
 set -e
+mkdir -p /run/containerd
 mount --bind "$1" /run/containerd
 for group in /sys/fs/cgroup/*/"$2" /sys/fs/cgroup/"$2"; do
   if [ -e "$group/cgroup.procs" ]; then echo $$ > "$group/cgroup.procs"; fi
