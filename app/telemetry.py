@@ -51,8 +51,10 @@ def configure_logging(form: str = "text", verbosity: int = 0, stream: TextIO | N
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.DEBUG if verbosity >= 6 else logging.WARNING)
-    # uvicorn warns of each malformed request, so that anyone could fill the log; whoever sent one has been told.
-    logging.getLogger("uvicorn.error").setLevel(logging.WARNING if verbosity >= 4 else logging.ERROR)
+    # uvicorn warns of each malformed request, and the event loop of each write to a connection that a client has cut: anyone could fill the
+    # log. Who sent the former has been told; the latter has left.
+    for name in ("uvicorn.error", "asyncio"):
+        logging.getLogger(name).setLevel(logging.WARNING if verbosity >= 4 else logging.ERROR)
 
 
 class Metrics:

@@ -17,12 +17,12 @@ _PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 
 @pytest.fixture(autouse=True)
 def _logging_as_it_was() -> Iterator[None]:
-    root, server = logging.getLogger(), logging.getLogger("uvicorn.error")
-    handlers, level, server_level = root.handlers[:], root.level, server.level
+    root = logging.getLogger()
+    handlers, levels = root.handlers[:], {name: logging.getLogger(name).level for name in ("", "uvicorn.error", "asyncio")}
     yield
     root.handlers[:] = handlers
-    root.setLevel(level)
-    server.setLevel(server_level)
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
     structlog.reset_defaults()
 
 
@@ -55,12 +55,19 @@ def test_json_is_one_object_a_line(verbosity: int, events: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("verbosity", "lines"), [(0, 1), (4, 2)], ids=["by default", "-v 4"])
-def test_malformed_requests_do_not_fill_the_log(verbosity: int, lines: int) -> None:
-    """Anyone can send them, and is told so; the server's errors are logged all the same."""
+@pytest.mark.parametrize(
+    ("logger", "warning"),
+    [
+        pytest.param("uvicorn.error", "Invalid HTTP request received.", id="a malformed request"),
+        pytest.param("asyncio", "SSL connection is closed", id="a connection cut in the middle of an answer"),
+    ],
+)
+def test_clients_do_not_fill_the_log(logger: str, warning: str, verbosity: int, lines: int) -> None:
+    """Anyone can make the server warn; its errors are logged all the same."""
     stream = io.StringIO()
     configure_logging("json", verbosity, stream)
-    server = logging.getLogger("uvicorn.error")
-    server.warning("Invalid HTTP request received.")
+    server = logging.getLogger(logger)
+    server.warning(warning)
     server.error("cannot go on")
 
     assert len(stream.getvalue().splitlines()) == lines
