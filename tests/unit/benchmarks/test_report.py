@@ -122,7 +122,6 @@ def test_an_unknown_row_is_refused_in_one_line(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err.startswith("error: no row is named list_pods_jason; there are ")
 
 
-@pytest.mark.skipif(not results.LATEST.exists(), reason="no run was kept yet: make bench")
 def test_the_latest_results_are_whole() -> None:
     """Of a full run: every row that has a target, every round, and where it was made."""
     latest = json.loads(results.LATEST.read_text(encoding="utf-8"))
