@@ -3,8 +3,8 @@
 Each node has an address of its own in 127.0.0.0/8 and all share one port, so nothing can be reached from outside. Any bearer token will do.
 As a real kubelet does, they answer /metrics/resource in gzip to whoever accepts it, and /stats/summary never.
 
-`GET http://127.0.0.1:CONTROL/` tells in JSON what was answered, by User-Agent, end of the token and path, and the CPU
-seconds that this process has used.
+`GET http://127.0.0.1:CONTROL/` tells in JSON what was answered, by User-Agent, end of the token and path, how far apart the scrapes of one
+node were, and the CPU seconds that this process has used.
 """
 
 import argparse
@@ -50,6 +50,8 @@ class Kubelets:
         self.plan = plan
         self.nodes = [NodeBodies(plan, node, uids) for node in range(plan.nodes)]
         self._answered: Counter[tuple[str, str, str]] = Counter()
+        self._last: dict[tuple[str, str, str], float] = {}
+        self._gaps: dict[tuple[str, str], Counter[float]] = {}
         self._compress = compress
         self._clock = SystemClock()
 
@@ -64,17 +66,20 @@ class Kubelets:
                 await loop.create_server(connection, self.plan.address(node), port, ssl=context, backlog=_BACKLOG)
 
     def counts(self) -> dict[str, Any]:
-        """What the control port tells."""
+        """What the control port tells. `gaps` counts, for one who scrapes, the seconds since the last scrape of the node, to the tenth."""
         answers = [
             {"client": client, "token": token, "path": path, "answers": number}
             for (client, token, path), number in sorted(self._answered.items())
         ]
-        return {"answered": answers, "cpuSeconds": time.process_time()}
+        gaps = [{"token": token, "path": path, "gaps": sorted(found.items())} for (token, path), found in sorted(self._gaps.items())]
+        return {"answered": answers, "gaps": gaps, "cpuSeconds": time.process_time()}
 
     def _answer(self, node: NodeBodies, request: Request, _transport: asyncio.Transport) -> bytes:
         url = urlsplit(request.target)
         authorization = request.header("Authorization")
-        self._answered[request.header("User-Agent").partition("/")[0], authorization[-_END_OF_TOKEN:], url.path] += 1
+        token = authorization[-_END_OF_TOKEN:]
+        self._answered[request.header("User-Agent").partition("/")[0], token, url.path] += 1
+        self._measure_gap(node, token, url.path)
         if not authorization.startswith("Bearer "):
             return response(401, "text/plain", b"Unauthorized")
         now = int(self._clock.wall() * SECOND)
@@ -90,6 +95,12 @@ class Kubelets:
                 return response(501, "text/plain", b"these kubelets know the short form only: ?only_cpu_and_memory=true")
             case _:
                 return response(404, "text/plain", b"404 page not found\n")
+
+    def _measure_gap(self, node: NodeBodies, token: str, path: str) -> None:
+        now, asked = self._clock.monotonic(), (node.name, token, path)
+        before, self._last[asked] = self._last.get(asked), now
+        if before is not None:
+            self._gaps.setdefault((token, path), Counter())[round(now - before, 1)] += 1
 
     def _context(self, nodes: range, authority: Authority) -> ssl.SSLContext:
         names, addresses = map(self.plan.node_name, nodes), map(self.plan.address, nodes)

@@ -26,6 +26,9 @@ _LATE_S = 0.5
 _BUNCH = 16
 """Nodes that tick together at least, and twice as many at most. Each keeps others waiting for about a millisecond."""
 
+_BUSY = 1000
+"""Nodes from which on bunches are smaller, in proportion: who scrapes that often has warm caches anyway, and requests wait less."""
+
 _HOUR_MS = 3_600_000
 
 
@@ -44,7 +47,8 @@ def offsets(node: str, intervals: Sequence[float], nodes: int) -> tuple[float, .
 
 def _bunches(nodes: int) -> int:
     """In how many bunches `nodes` tick: a power of two, for each other number moves every node's tick."""
-    return 1 << (max(1, nodes // _BUNCH).bit_length() - 1)
+    bunch = max(1, min(_BUNCH, _BUNCH * _BUSY // max(1, nodes)))
+    return 1 << (max(1, nodes // bunch).bit_length() - 1)
 
 
 def first_delays(node: str, intervals: Sequence[float], nodes: int) -> tuple[float, ...]:

@@ -35,9 +35,10 @@ _LIST_EVERY = 20
 """Of so many requests one is the HPA's, a list by label; the others get one pod."""
 
 _CONNECTIONS = 16
-_ALL_S = 4.0
-_SETTLED_S = 20
-"""After the first values: until then second scrapes come early."""
+_ALL_S = 5.0
+_SETTLED_S = 22
+"""After the first values: until then second scrapes come early. One interval later the last node has come from there to its place on the
+grid, which is half to one and a half intervals away."""
 
 _GIVEN_BACK_S = 62
 """The age at which memory is read: kubeglance has given back once what its start has left."""
@@ -52,13 +53,16 @@ _VALUES_WITHIN_S = 300
 
 @dataclass(frozen=True)
 class Measured:
-    """What one size has shown. Seconds and bytes; latencies of each kind of request count from when it was due."""
+    """What one size has shown. Seconds and bytes.
+
+    `cpu_per_scrape` is the CPU time for one node and interval, `kept` the part of the scrapes that came within 5 % of the interval after
+    the one before, the time of the load included. Latencies of each kind of request count from when it was due.
+    """
 
     nodes: int
     first_values: float
-    cpu: float
-    scrapes: int
-    expected: int
+    cpu_per_scrape: float
+    kept: float
     resident: int
     resident_loaded: int
     latencies: Mapping[str, Sequence[float]]
@@ -68,16 +72,6 @@ class Measured:
     @property
     def pods(self) -> int:
         return self.nodes * PODS
-
-    @property
-    def cpu_per_scrape(self) -> float:
-        """Seconds for one node and interval."""
-        return self.cpu / self.scrapes
-
-    @property
-    def kept(self) -> float:
-        """The part of the scrapes that were due."""
-        return self.scrapes / self.expected
 
     def p99(self, kind: str) -> float:
         """Seconds."""
@@ -108,21 +102,22 @@ def run(scenario: Scenario, chosen: frozenset[str], directory: Path) -> list[Row
 
 def measure(cluster: Grown) -> Measured:
     """All of one size. Raises ProcessDied, WaitedInVain, Unanswered."""
-    nodes = cluster.plan.nodes
     first_values = _first_values(cluster)
     time.sleep(_SETTLED_S)
-    before, cpu = cluster.counts(), cluster.kubeglance.cpu_seconds()
-    time.sleep(_WINDOW_S)
-    after, cpu = cluster.counts(), cluster.kubeglance.cpu_seconds() - cpu
+    begin, cpu = cluster.counts(), cluster.kubeglance.cpu_seconds()
+    time.sleep(RESOLUTION)
+    regular = cluster.counts()
+    time.sleep(_WINDOW_S - RESOLUTION)
+    end, cpu = cluster.counts(), cluster.kubeglance.cpu_seconds() - cpu
     time.sleep(max(0.0, _GIVEN_BACK_S - cluster.kubeglance.age_seconds()))
     resident = cluster.kubeglance.resident_bytes()
     pace, lists, size = uvloop.run(_load(cluster))
+    last = cluster.counts()
     return Measured(
-        nodes=nodes,
+        nodes=cluster.plan.nodes,
         first_values=first_values,
-        cpu=cpu,
-        scrapes=after.resource - before.resource,
-        expected=round(nodes * (after.at - before.at) / RESOLUTION),
+        cpu_per_scrape=cpu / (end.scrapes - begin.scrapes),
+        kept=1 - (last.late - regular.late) / (last.scrapes - regular.scrapes),
         resident=resident,
         resident_loaded=cluster.kubeglance.resident_bytes(),
         latencies=pace.latencies,
@@ -153,7 +148,7 @@ def rows(found: Sequence[Measured]) -> Iterator[Row]:
 def summary(each: Measured) -> str:
     """One line for whoever waits."""
     return (
-        f"{each.nodes} nodes: {each.cpu_per_scrape * 1000:.2f} ms CPU a node and interval, {100 * each.kept:.1f} % of scrapes, "
+        f"{each.nodes} nodes: {each.cpu_per_scrape * 1000:.2f} ms CPU a node and interval, {100 * each.kept:.1f} % of scrapes in time, "
         f"{each.resident / 2**20:.0f} MiB ({each.resident_loaded / 2**20:.0f} after lists), "
         f"p99 {each.p99('get') * 1000:.1f} ms (get) and {each.p99('list') * 1000:.1f} ms (list), longest {each.longest * 1000:.0f} ms, "
         f"all pods in {max(each.lists, default=0):.2f} s and {each.list_bytes / 1e6:.1f} MB, values after {each.first_values:.1f} s"

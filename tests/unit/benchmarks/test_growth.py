@@ -68,9 +68,8 @@ def measured(nodes: int, resident: int) -> Measured:
     return Measured(
         nodes=nodes,
         first_values=4.0,
-        cpu=nodes * 2 * 0.0015,
-        scrapes=nodes * 2,
-        expected=nodes * 2,
+        cpu_per_scrape=0.0015,
+        kept=0.99,
         resident=resident,
         resident_loaded=resident,
         latencies={"get": [0.001] * 99 + [0.02], "list": [0.002] * 100},
@@ -82,7 +81,7 @@ def measured(nodes: int, resident: int) -> Measured:
 def test_rows_tell_each_size_and_what_lies_between() -> None:
     found = {row.figure.name: row.ours for row in suite.rows([measured(10, 80_000_000), measured(110, 98_000_000)])}
     assert found["growth_cpu_per_node_scrape_10"] == pytest.approx([1.5])
-    assert found["growth_interval_kept_110"] == [100]
+    assert found["growth_interval_kept_110"] == pytest.approx([99])
     assert found["growth_longest_wait_10"] == [20]
     assert found["growth_rss_per_pod_10_to_110"] == [6]
     assert all(row.met is None and row.ratio is None for row in suite.rows([measured(10, 1)]))
