@@ -1,0 +1,48 @@
+"""What a collection becomes: the objects of a declared kind, and what of the response became none."""
+
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from app.kinds._base import Cell
+from app.kube.records import Key, Labels
+
+
+class LiveValue(Struct, frozen=True, gc=False):
+    """What an object of a declared kind says. `spec` and `status` are JSON-like values that never change, None where there is none.
+
+    `created` and `observed` are Unix ns (`created` 0 if the source does not know); `cells` are those behind Name. `fresh` turns false
+    when a later collection failed. `item` is the element of the response behind the object, kept where /raw is served.
+    """
+
+    spec: Any
+    status: Any
+    annotations: Labels
+    created: int
+    observed: int
+    cells: tuple[Cell, ...]
+    fresh: bool = True
+    item: Any = None
+
+
+class LiveObject(NamedTuple):
+    """One object, as the cache takes it."""
+
+    key: Key
+    labels: Labels
+    value: LiveValue
+
+
+class Dropped(NamedTuple):
+    """An item that became no object: its index in the list, its name if that is known, and why, in one sentence."""
+
+    index: int
+    name: str
+    reason: str
+
+
+class Mapped(NamedTuple):
+    """What became of one response."""
+
+    objects: list[LiveObject]
+    dropped: list[Dropped]
