@@ -1,4 +1,4 @@
-"""From the JSON of a Node, a Pod or a ConfigMap to its record: only the fields that are kept are ever turned into Python objects.
+"""From the JSON of a Node, a Pod, a PersistentVolumeClaim or a ConfigMap to its record: only the fields that are kept are ever turned into Python objects.
 
 150,000 pods are kept, so what recurs is shared: names are interned; equal label sets, owners and resources are one tuple or record.
 The tables behind that are emptied when they are full: an LRU would cost more time for each pod than all the rest of its decoding.
@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from app.errors import KubeError
 from app.kube.deep_json import UNDECODABLE, shallow
-from app.kube.records import ContainerRecord, Key, Labels, NodeRecord, PodRecord, Resources
+from app.kube.records import ClaimRecord, ContainerRecord, Key, Labels, NodeRecord, PodRecord, Resources
 from app.wire.quantity import parse_bytes, parse_cpu
 
 _MOST_SHARED = 32_768
@@ -42,6 +42,8 @@ class _Annotations(Struct, gc=False):
     mirror: str | None = field(default=None, name="kubernetes.io/config.mirror")
     config_hash: str | None = field(default=None, name="kubernetes.io/config.hash")
     metrics_path: str | None = field(default=None, name="metrics.k8s.io/resource-metrics-path")
+    provisioner: str | None = field(default=None, name="volume.kubernetes.io/storage-provisioner")
+    beta_provisioner: str | None = field(default=None, name="volume.beta.kubernetes.io/storage-provisioner")
 
 
 class _Metadata(Struct, rename="camel"):
@@ -96,12 +98,29 @@ class _Condition(Struct, gc=False):
     status: str = ""
 
 
+class _ClaimSource(Struct, gc=False, rename="camel"):
+    claim_name: str = ""
+
+
+class _EphemeralSource(Struct, gc=False):
+    """A template of a claim, of which nothing is read."""
+
+
+class _Volume(Struct, gc=False, rename="camel"):
+    """Of its sources only the two that lead to a claim are read: a claim by name, and one that is made for the pod."""
+
+    name: str = ""
+    persistent_volume_claim: _ClaimSource | None = None
+    ephemeral: _EphemeralSource | None = None
+
+
 class _PodSpec(Struct, rename="camel"):
     node_name: str = ""
     host_network: bool | None = None
     containers: list[_Container] | None = None
     init_containers: list[_Container] | None = None
     ephemeral_containers: list[_Container] | None = None
+    volumes: list[_Volume] | None = None
 
 
 class _PodStatus(Struct, rename="camel"):
@@ -145,6 +164,32 @@ class _Node(Struct):
     status: _NodeStatus = field(default_factory=_NodeStatus)
 
 
+class _StorageAmounts(Struct, gc=False):
+    storage: str | int | float | None = None
+
+
+class _StorageRequirements(Struct):
+    requests: _StorageAmounts | None = None
+
+
+class _ClaimSpec(Struct, rename="camel"):
+    storage_class_name: str | None = None
+    volume_name: str = ""
+    volume_mode: str = ""
+    resources: _StorageRequirements | None = None
+
+
+class _ClaimStatus(Struct):
+    phase: str = ""
+    capacity: _StorageAmounts | None = None
+
+
+class _Claim(Struct):
+    metadata: _Metadata
+    spec: _ClaimSpec = field(default_factory=_ClaimSpec)
+    status: _ClaimStatus = field(default_factory=_ClaimStatus)
+
+
 class _ConfigMap(Struct):
     metadata: _Metadata
     data: dict[str, str] | None = None
@@ -180,6 +225,7 @@ class Decoder(Generic[T]):
 
 _decode_pod = Decoder(_Pod)
 _decode_node = Decoder(_Node)
+_decode_claim = Decoder(_Claim)
 _decode_config_map = Decoder(_ConfigMap)
 
 
@@ -219,6 +265,29 @@ def pod(body: bytes | msgspec.Raw) -> PodRecord:
         owner=_owner(meta.owner_references),
         host_network=bool(spec.host_network),
         containers=_containers(spec, status, _taken_on(meta, status)),
+        claims=_claims(meta.name, spec.volumes),
+    )
+
+
+def claim(body: bytes | msgspec.Raw) -> ClaimRecord:
+    """The record of a core/v1 PersistentVolumeClaim. Raises KubeError."""
+    raw = _decode_claim(body)
+    meta, spec, status = raw.metadata, raw.spec, raw.status
+    notes = meta.annotations or _Annotations()
+    requests = spec.resources.requests if spec.resources is not None else None
+    return ClaimRecord(
+        namespace=intern(meta.namespace),
+        name=intern(meta.name),
+        uid=meta.uid,
+        labels=_labels(meta.labels),
+        created_ns=_ns(meta.creation_timestamp) or 0,
+        phase=intern(status.phase),
+        requested=_amount(parse_bytes, requests.storage) if requests is not None else None,
+        capacity=_amount(parse_bytes, status.capacity.storage) if status.capacity is not None else None,
+        storage_class=intern(spec.storage_class_name or ""),
+        volume=spec.volume_name,
+        block=spec.volume_mode == "Block",
+        provisioner=intern(notes.provisioner or notes.beta_provisioner or ""),
     )
 
 
@@ -239,6 +308,17 @@ def _kubelet_uid(meta: _Metadata) -> str:
 def _taken_on(meta: _Metadata, status: _PodStatus) -> int | None:
     """When the kubelet took the pod on (Unix ns), None if unknown. A mirror pod can be younger than the containers of its static pod: 0."""
     return _ns(status.start_time) if _kubelet_uid(meta) == meta.uid else 0
+
+
+def _claims(pod: str, volumes: list[_Volume] | None) -> tuple[str, ...]:
+    """The names of the claims among a pod's volumes, each once. One that is made for the pod is named after both (KEP-1698)."""
+    names: dict[str, None] = {}
+    for volume in volumes or ():
+        if volume.persistent_volume_claim is not None:
+            names[intern(volume.persistent_volume_claim.claim_name)] = None
+        elif volume.ephemeral is not None:
+            names[intern(f"{pod}-{volume.name}")] = None
+    return tuple(names)
 
 
 def _shared(seen: dict[K, T], key: K, value: T) -> T:

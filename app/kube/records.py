@@ -1,4 +1,4 @@
-"""What kubeglance keeps of a Node and a Pod: immutable, slim, untracked by the garbage collector.
+"""What kubeglance keeps of a Node, a Pod and a PersistentVolumeClaim: immutable, slim, untracked by the garbage collector.
 
 150,000 of them are kept: strings that recur are interned, labels are tuples shared between pods that have the same ones.
 """
@@ -62,6 +62,7 @@ class ContainerRecord(Struct, frozen=True, gc=False):
 class PodRecord(Struct, frozen=True, gc=False):
     """One pod. `kubelet_uid` is the uid that its kubelet reports: the pod's own, or a mirror pod's config hash.
 
+    `claims` are the names of the persistent volume claims among its volumes, those of generic ephemeral volumes too.
     `key` follows from namespace and name. It is kept because much is looked up by it, and shared by whatever is kept under it.
     """
 
@@ -77,6 +78,7 @@ class PodRecord(Struct, frozen=True, gc=False):
     owner: Key
     host_network: bool
     containers: tuple[ContainerRecord, ...]
+    claims: tuple[str, ...] = ()
     key: Key = ("", "")
 
     def __post_init__(self) -> None:
@@ -105,3 +107,28 @@ class NodeRecord(Struct, frozen=True, gc=False):
     @property
     def key(self) -> Key:
         return ("", self.name)
+
+
+class ClaimRecord(Struct, frozen=True, gc=False):
+    """One persistent volume claim. `phase` is Pending, Bound or Lost; `block` is whether its volume is a raw device (volumeMode Block).
+
+    `requested` is what it asks for and `capacity` what it was given, in bytes, None where that is not told. `volume` is the PersistentVolume
+    that it is bound to, "" if none; `provisioner` is who makes its volumes, "" where the claim does not say.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    labels: Labels
+    created_ns: int
+    phase: str
+    requested: int | None
+    capacity: int | None
+    storage_class: str
+    volume: str
+    block: bool
+    provisioner: str
+
+    @property
+    def key(self) -> Key:
+        return (self.namespace, self.name)

@@ -51,6 +51,13 @@ PODS = Watched(
     params={"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"},
 )
 
+CLAIMS = Watched(
+    name="persistentvolumeclaims",
+    path="/api/v1/persistentvolumeclaims",
+    decode=decode.claim,
+    grant=_cluster_rule("persistentvolumeclaims"),
+)
+
 
 _BIND_READER = (
     "kubectl -n kube-system create rolebinding kubeglance-auth-reader --role=extension-apiserver-authentication-reader "

@@ -45,6 +45,7 @@ PROPERTIES = {
     "app.kube.client:status_error": "kube.test_client:test_no_body_of_an_error_crashes_it",
     "app.kube.decode:node": "kube.test_decode:test_no_input_crashes_a_decoder",
     "app.kube.decode:pod": "kube.test_decode:test_no_input_crashes_a_decoder",
+    "app.kube.decode:claim": "kube.test_decode:test_no_input_crashes_a_decoder",
     "app.kube.decode:config_map": "kube.test_decode:test_no_input_crashes_a_decoder",
     "app.kube.deep_json:decode": "kube.test_deep_json:test_what_is_not_deep_is_not_touched",
     "app.kube.deep_json:shallow": "kube.test_deep_json:test_no_bytes_crash_it",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from app.errors import KubeError
 from app.kube import decode
 from app.kube.decode import ConfigMapRecord
-from app.kube.records import ContainerRecord, NodeRecord, PodRecord, Resources
+from app.kube.records import ClaimRecord, ContainerRecord, NodeRecord, PodRecord, Resources
 
 _STARTED = "2026-11-30T13:58:00Z"
 _STARTED_NS = 1_796_047_080 * 10**9
@@ -266,12 +266,84 @@ def test_what_is_no_pod_is_a_kube_error(body: bytes) -> None:
         decode.pod(body)
 
 
+@pytest.mark.parametrize(
+    ("volumes", "claims"),
+    [
+        pytest.param(None, (), id="no volumes"),
+        pytest.param([{"name": "tmp", "emptyDir": {}}, {"name": "token", "projected": {"sources": []}}], (), id="none of a claim"),
+        pytest.param([{"name": "data", "persistentVolumeClaim": {"claimName": "data-web-0"}}], ("data-web-0",), id="a claim by name"),
+        pytest.param([{"name": "scratch", "ephemeral": {"volumeClaimTemplate": {}}}], ("web-0-scratch",), id="one made for the pod"),
+        pytest.param(
+            [{"name": "a", "persistentVolumeClaim": {"claimName": "x"}}, {"name": "b", "persistentVolumeClaim": {"claimName": "x"}}],
+            ("x",),
+            id="one claim twice",
+        ),
+    ],
+)
+def test_the_claims_that_a_pod_mounts(volumes: list[dict[str, Any]] | None, claims: tuple[str, ...]) -> None:
+    """Names of the claims among the volumes, in their order; a generic ephemeral volume's is made of pod and volume."""
+    assert claims == _pod(spec={"volumes": volumes}).claims
+
+
+_CLAIM: dict[str, Any] = {
+    "metadata": {
+        "name": "data-web-0",
+        "namespace": "shop",
+        "uid": "c-1",
+        "creationTimestamp": _STARTED,
+        "labels": {"app": "web"},
+        "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"},
+    },
+    "spec": {
+        "storageClassName": "fast",
+        "volumeName": "pv-1",
+        "volumeMode": "Filesystem",
+        "resources": {"requests": {"storage": "1Gi"}},
+    },
+    "status": {"phase": "Bound", "capacity": {"storage": "2Gi"}},
+}
+
+
+def test_a_whole_claim() -> None:
+    """Every field of a record has its place in the PersistentVolumeClaim's JSON."""
+    record = decode.claim(msgspec.json.encode(_CLAIM))
+    expected = ClaimRecord(
+        namespace="shop",
+        name="data-web-0",
+        uid="c-1",
+        labels=(("app", "web"),),
+        created_ns=_STARTED_NS,
+        phase="Bound",
+        requested=2**30,
+        capacity=2 * 2**30,
+        storage_class="fast",
+        volume="pv-1",
+        block=False,
+        provisioner="csi.example.com",
+    )
+    assert expected == record
+    assert ("shop", "data-web-0") == record.key
+
+
+def test_a_bare_claim() -> None:
+    """What is not told is unknown or empty; a device is one by its mode; a quantity that cannot be read costs itself only."""
+    record = decode.claim(b'{"metadata":{"name":"a","namespace":"b"},"spec":{"volumeMode":"Block","resources":{"requests":{"storage":"x"}}}}')
+    assert (None, None, "", "", "", True) == (
+        record.requested,
+        record.capacity,
+        record.phase,
+        record.storage_class,
+        record.volume,
+        record.block,
+    )
+
+
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["metadata", "name", "spec", "status", "containers", "labels", "requests", "cpu", "startedAt", "state"]),
+            st.sampled_from(["metadata", "name", "spec", "status", "containers", "labels", "requests", "cpu", "startedAt", "state", "volumes", "storage"]),
             inner,
             max_size=4,
         )
@@ -283,7 +355,7 @@ _json = st.recursive(
 @given(st.one_of(st.binary(max_size=64), _json.map(msgspec.json.encode)))
 def test_no_input_crashes_a_decoder(body: bytes) -> None:
     """A decoder gives a record or KubeError, nothing else."""
-    for read in (decode.pod, decode.node, decode.config_map):
+    for read in (decode.pod, decode.node, decode.claim, decode.config_map):
         try:
             read(body)
         except KubeError:
