@@ -21,7 +21,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from app.clock import Clock
 from app.errors import KubeglanceError
 
-_BACKDATED = datetime.timedelta(hours=1)  # machines whose clocks are a little behind accept the certificate at once
+BACKDATED = datetime.timedelta(hours=1)
+"""How long before it was made a certificate begins: machines whose clocks are a little behind accept it at once."""
 _CA_USAGE = ("key_cert_sign", "crl_sign", "digital_signature")
 _LEAF_USAGE = ("digital_signature",)
 
@@ -54,19 +55,27 @@ class Authority:
     def load(cls, certificate: Path, key: Path, clock: Clock) -> Self:
         """The authority in two PEM files. Raises CertificateError if they are unreadable or do not belong together."""
         try:
-            parsed = x509.load_pem_x509_certificate(certificate.read_bytes())
+            pems = certificate.read_bytes(), key.read_bytes()
+        except OSError as exc:
+            raise _unloadable(str(certificate), str(key), exc) from exc
+        return cls.parse(*pems, clock, names=(str(certificate), str(key)))
+
+    @classmethod
+    def parse(cls, certificate: bytes, key: bytes, clock: Clock, *, names: tuple[str, str]) -> Self:
+        """The authority in two PEM texts, which came from what `names` says. Raises CertificateError as `load` does."""
+        of_certificate, of_key = names
+        try:
+            parsed = x509.load_pem_x509_certificate(certificate)
             public = parsed.public_key()
-            private = load_pem_private_key(key.read_bytes(), password=None)
-        except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as exc:
-            raise CertificateError(
-                f"cannot load the authority from {certificate} and {key}: {exc}; give a PEM certificate and its unencrypted key"
-            ) from exc
+            private = load_pem_private_key(key, password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm) as exc:
+            raise _unloadable(of_certificate, of_key, exc) from exc
         if not isinstance(private, ec.EllipticCurvePrivateKey):
-            raise CertificateError(f"the key in {key} is not an elliptic curve key; make a new authority with `kubeglance certs`")
+            raise CertificateError(f"the key in {of_key} is not an elliptic curve key; make a new authority with `kubeglance certs`")
         if private.public_key() != public:
-            raise CertificateError(f"the key in {key} does not belong to the certificate in {certificate}")
+            raise CertificateError(f"the key in {of_key} does not belong to the certificate in {of_certificate}")
         if fault := _no_authority(parsed):
-            raise CertificateError(f"the certificate in {certificate} is not that of an authority: {fault}")
+            raise CertificateError(f"the certificate in {of_certificate} is not that of an authority: {fault}")
         return cls(parsed, private, clock)
 
     @property
@@ -135,6 +144,10 @@ def write_key(path: Path, pem: bytes) -> None:
         file.write(pem)
 
 
+def _unloadable(certificate: str, key: str, error: Exception) -> CertificateError:
+    return CertificateError(f"cannot load the authority from {certificate} and {key}: {error}; give a PEM certificate and its unencrypted key")
+
+
 def _no_authority(certificate: x509.Certificate) -> str:
     """Why verifiers would not let it sign others, "" if they would: RFC 5280 section 4.2.1.3 and 4.2.1.9, and Go's CheckSignatureFrom."""
     try:
@@ -177,7 +190,7 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _BACKDATED)
+        .not_valid_before(now - BACKDATED)
         .not_valid_after(until if latest is None else min(until, latest))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )

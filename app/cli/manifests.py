@@ -14,6 +14,7 @@ from app.cli import names
 from app.cli.arguments import Parser
 from app.cli.flags import SETTINGS_FILE, parse
 from app.cli.objects import Manifest, Options, install
+from app.cli.registrar_objects import registrar
 from app.cli.sources import load
 from app.errors import KubeglanceError, SettingsError
 from app.kinds._base import Kind
@@ -35,7 +36,9 @@ def run(argv: Sequence[str], kinds: Sequence[Kind] | None = None) -> int:
         return int(end.code or 0)
     try:
         options = _options(arguments)
-        groups = install(options, _known_kinds() if kinds is None else kinds)
+        groups = install(options, _known_kinds() if kinds is None else kinds, api_services=not arguments.registrar)
+        if arguments.registrar:
+            groups["registrar"] = registrar(options, arguments.registrar_group)
         if arguments.dir is None:
             print(to_yaml([item for group in groups.values() for item in group]), end="")
         else:
@@ -43,7 +46,7 @@ def run(argv: Sequence[str], kinds: Sequence[Kind] | None = None) -> int:
     except KubeglanceError as err:
         print(f"kubeglance manifests: {err}", file=sys.stderr)
         return 1
-    if options.ca is None:
+    if options.ca is None and not arguments.registrar:
         print(
             "kubeglance manifests: note: without --ca-file the APIServices have no caBundle, and kube-apiserver will not trust the "
             "server until cert-manager or you put one in",
@@ -91,6 +94,16 @@ def _parser() -> Parser:
     parser.add_argument(
         "--arg", action="append", default=[], metavar="FLAG", help="a flag for kubeglance serve, repeatable: --arg=--kubelet-insecure-tls"
     )
+    parser.add_argument(
+        "--registrar", action="store_true", help="with `kubeglance registrar`, which makes certificates, APIServices and reader roles"
+    )
+    parser.add_argument(
+        "--registrar-group",
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="an API group of declared kinds whose reader roles the registrar may make, repeatable",
+    )
     parser.add_argument("--dir", type=Path, help="write a kustomize base into this folder instead of printing")
     return parser
 
@@ -107,6 +120,13 @@ def _check(parser: Parser, arguments: argparse.Namespace) -> None:
         parser.error(f"--image={arguments.image}: is not an image reference")
     if arguments.replicas < 0:
         parser.error(f"--replicas={arguments.replicas}: must not be negative")
+    if arguments.registrar and arguments.ca_file is not None:
+        parser.error("--ca-file and --registrar exclude each other: the registrar has a CA of its own")
+    if arguments.registrar_group and not arguments.registrar:
+        parser.error("--registrar-group needs --registrar")
+    for group in arguments.registrar_group:
+        if not names.is_object(group) or "." not in group:
+            parser.error(f"--registrar-group={group}: is not an API group, such as example.com")
     arguments.port = _port(parser, arguments.arg)
 
 

@@ -31,20 +31,24 @@ class Options:
     arguments: tuple[str, ...] = ()
 
 
-def install(options: Options, kinds: Sequence[Kind]) -> dict[str, list[Manifest]]:
-    """All objects, grouped under the names of the files of deploy/base, in the order in which they are to be applied."""
+def install(options: Options, kinds: Sequence[Kind], *, api_services: bool = True) -> dict[str, list[Manifest]]:
+    """All objects, grouped under the names of the files of deploy/base, in the order in which they are to be applied.
+
+    Without `api_services` these are left to `kubeglance registrar`.
+    """
     namespace = [] if options.namespace in _SYSTEM_NAMESPACES else [_namespace(options)]
     return {
         **({"namespace": namespace} if namespace else {}),
-        "rbac": [_service_account(options), *_own_rights(options), _reader(options, kinds)],
+        "rbac": [_service_account(options), *_own_rights(options), *_readers(options, kinds)],
         "service": [_service(options)],
         "deployment": [_deployment(options)],
         "poddisruptionbudget": [_disruption_budget(options)],
-        "apiservices": list(_api_services(options, kinds)),
+        **({"apiservices": list(_api_services(options, kinds))} if api_services else {}),
     }
 
 
-def _metadata(options: Options, name: str, *, namespace: str | None = None, labels: Mapping[str, str] | None = None) -> Manifest:
+def metadata(options: Options, name: str, *, namespace: str | None = None, labels: Mapping[str, str] | None = None) -> Manifest:
+    """The metadata of an object of this install."""
     where = {"namespace": namespace} if namespace else {}
     return {"name": name, **where, "labels": {**_selector(options), **(labels or {})}}
 
@@ -56,24 +60,26 @@ def _selector(options: Options) -> dict[str, str]:
 def _namespace(options: Options) -> Manifest:
     # The level that the Deployment keeps to (Pod Security Standards), enforced.
     labels = {"pod-security.kubernetes.io/enforce": "restricted"}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(options, options.namespace, labels=labels)}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(options, options.namespace, labels=labels)}
 
 
 def _service_account(options: Options) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": _metadata(options, options.service, namespace=options.namespace),
+        "metadata": metadata(options, options.service, namespace=options.namespace),
     }
 
 
 def _own_rights(options: Options) -> Iterator[Manifest]:
-    """What kubeglance itself may do: read nodes and pods, read kubelets, ask who is asking and what they may do. It writes nothing."""
+    """What kubeglance itself may do: read nodes, pods and claims, read kubelets, ask who is asking and what they may do. It writes
+    nothing.
+    """
     yield _cluster_role(
         options,
         f"system:{options.service}",
         [
-            {"apiGroups": [""], "resources": ["nodes", "pods"], "verbs": ["list", "watch"]},
+            {"apiGroups": [""], "resources": ["nodes", "persistentvolumeclaims", "pods"], "verbs": ["list", "watch"]},
             # The kubelet's own authorisation: /metrics/resource is nodes/metrics, /stats/summary is nodes/stats.
             {"apiGroups": [""], "resources": ["nodes/metrics", "nodes/stats"], "verbs": ["get"]},
         ],
@@ -83,24 +89,35 @@ def _own_rights(options: Options) -> Iterator[Manifest]:
     yield _binding(options, "RoleBinding", f"{options.service}-auth-reader", "Role", "extension-apiserver-authentication-reader")
 
 
-def _reader(options: Options, kinds: Sequence[Kind]) -> Manifest:
-    """Who may view a namespace may view its metrics: the role joins view, edit and admin by aggregation."""
+def _readers(options: Options, kinds: Sequence[Kind]) -> Iterator[Manifest]:
+    """Who may view a namespace may view its metrics: that role joins view, edit and admin by aggregation.
+
+    Kinds of the whole cluster tell of nodes and of where sources are, which viewers of a namespace need not know: they have a role of their
+    own, bound to nobody. Those of Kubernetes' own groups are with the others, as metrics-server has them.
+    """
+    for_viewers = [kind for kind in kinds if kind.namespaced or kind.group.endswith(".k8s.io")]
+    others = [kind for kind in kinds if kind not in for_viewers]
+    aggregated = {f"rbac.authorization.k8s.io/aggregate-to-{role}": "true" for role in ("view", "edit", "admin")}
+    yield _cluster_role(options, f"system:{options.service}:reader", _reading(for_viewers), labels=aggregated)
+    if others:
+        yield _cluster_role(options, f"{options.service}-live-cluster-reader", _reading(others))
+
+
+def _reading(kinds: Sequence[Kind]) -> list[Manifest]:
     by_verbs: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for kind in kinds:
         by_verbs.setdefault((kind.group, kind.verbs), []).append(kind.resource)
-    rules = [
+    return [
         {"apiGroups": [group], "resources": sorted(resources), "verbs": list(verbs)}
         for (group, verbs), resources in sorted(by_verbs.items())
     ]
-    aggregated = {f"rbac.authorization.k8s.io/aggregate-to-{role}": "true" for role in ("view", "edit", "admin")}
-    return _cluster_role(options, f"system:{options.service}:reader", rules, labels=aggregated)
 
 
 def _cluster_role(options: Options, name: str, rules: list[Manifest], labels: Mapping[str, str] | None = None) -> Manifest:
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
-        "metadata": _metadata(options, name, labels=labels),
+        "metadata": metadata(options, name, labels=labels),
         "rules": rules,
     }
 
@@ -111,7 +128,7 @@ def _binding(options: Options, kind: str, name: str, role_kind: str, role: str) 
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": kind,
-        "metadata": _metadata(options, name, namespace=namespace),
+        "metadata": metadata(options, name, namespace=namespace),
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": options.service, "namespace": options.namespace}],
     }
@@ -121,7 +138,7 @@ def _service(options: Options) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": _metadata(options, options.service, namespace=options.namespace),
+        "metadata": metadata(options, options.service, namespace=options.namespace),
         "spec": {
             "selector": _selector(options),
             "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": "https"}],
@@ -133,7 +150,7 @@ def _deployment(options: Options) -> Manifest:
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": _metadata(options, options.service, namespace=options.namespace),
+        "metadata": metadata(options, options.service, namespace=options.namespace),
         "spec": {
             "replicas": options.replicas,
             "selector": {"matchLabels": _selector(options)},
@@ -152,13 +169,7 @@ def _pod(options: Options) -> Manifest:
         "enableServiceLinks": False,
         # The drain after SIGTERM takes --shutdown-delay-duration (10 s) and then open requests.
         "terminationGracePeriodSeconds": 40,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": _USER,
-            "runAsGroup": _USER,
-            "fsGroup": _USER,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": pod_security(),
         "topologySpreadConstraints": [
             {
                 "maxSkew": 1,
@@ -190,15 +201,33 @@ def _container(options: Options) -> Manifest:
         "livenessProbe": _probe("/livez", period=10, timeout=5),
         "readinessProbe": _probe("/readyz", period=5, timeout=3),
         "resources": {"requests": {"cpu": "100m", "memory": "200Mi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        **hardened(),
         "volumeMounts": [
             {"name": "tls", "mountPath": _TLS_FOLDER, "readOnly": True},
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 -- a volume of the pod's own
         ],
+    }
+
+
+def pod_security() -> Manifest:
+    """As whom our pods run."""
+    return {
+        "runAsNonRoot": True,
+        "runAsUser": _USER,
+        "runAsGroup": _USER,
+        "fsGroup": _USER,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def hardened() -> Manifest:
+    """What every container of ours is denied (Pod Security Standards, restricted)."""
+    return {
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
     }
 
 
@@ -216,7 +245,7 @@ def _disruption_budget(options: Options) -> Manifest:
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
-        "metadata": _metadata(options, options.service, namespace=options.namespace),
+        "metadata": metadata(options, options.service, namespace=options.namespace),
         "spec": {
             "maxUnavailable": 1,
             "unhealthyPodEvictionPolicy": "AlwaysAllow",
@@ -232,7 +261,7 @@ def _api_services(options: Options, kinds: Sequence[Kind]) -> Iterator[Manifest]
         yield {
             "apiVersion": "apiregistration.k8s.io/v1",
             "kind": "APIService",
-            "metadata": _metadata(options, f"{version}.{group}"),
+            "metadata": metadata(options, f"{version}.{group}"),
             "spec": {
                 "group": group,
                 "version": version,

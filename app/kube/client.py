@@ -1,4 +1,4 @@
-"""A thin client of kube-apiserver: get, create, pages of a list, the lines of a watch. It knows no kinds and keeps nothing.
+"""A thin client of kube-apiserver: get, create, replace, delete, pages of a list, the lines of a watch. It knows no kinds and keeps nothing.
 
 Foreign exceptions end here: callers see KubeError, or KubeUnavailable where another try may help.
 """
@@ -25,7 +25,8 @@ _REQUEST_S = 30.0
 _WATCH_SLACK_S = 30.0
 _KEEPALIVE_S = 80.0
 _BODY_IN_MESSAGE = 256
-_HEADERS = "User-Agent: kubeglance\r\nAccept: application/json\r\nAccept-Encoding: identity\r\n"
+_JSON = "application/json"
+_HEADERS = "User-Agent: kubeglance\r\nAccept-Encoding: identity\r\n"
 Params = Mapping[str, str | int]
 
 
@@ -61,20 +62,31 @@ class KubeClient:
         """The body of a GET that was answered 200. Raises KubeError."""
         return await self._request("GET", path, params=params)
 
-    async def get_json(self, path: str, params: Params | None = None) -> Any:
-        """The decoded JSON of a GET. Raises KubeError."""
-        return _decode(await self.get(path, params), f"GET {path}")
+    async def get_json(self, path: str, params: Params | None = None, *, accept: str = _JSON) -> Any:
+        """The decoded JSON of a GET; `accept` may ask for another form than the usual one. Raises KubeError."""
+        return _decode(await self._request("GET", path, params=params, accept=accept), f"GET {path}")
 
     async def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """POST `body` as JSON; the created object (a TokenReview or SubjectAccessReview with its verdict). Raises KubeError.
 
         Where a kept connection turns out to have ended it is sent again: reviews may be asked twice.
         """
-        answer = await self._request("POST", path, content=msgspec.json.encode(body))
-        created = _decode(answer, f"POST {path}")
-        if not isinstance(created, dict):
-            raise KubeError(f"POST {path}: kube-apiserver answered with something that is no object")
-        return created
+        return await self._write("POST", path, body)
+
+    async def replace(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """PUT `body`, whose metadata.resourceVersion says what it replaces; the object as it is now. Raises KubeError, 409 for a conflict."""
+        return await self._write("PUT", path, body)
+
+    async def delete(self, path: str, *, uid: str) -> None:
+        """DELETE the object at `path`, if it is the one with this uid. Raises KubeError."""
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
+        await self._request("DELETE", path, content=msgspec.json.encode(options))
+
+    async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        answer = _decode(await self._request(method, path, content=msgspec.json.encode(body)), f"{method} {path}")
+        if not isinstance(answer, dict):
+            raise KubeError(f"{method} {path}: kube-apiserver answered with something that is no object")
+        return answer
 
     async def version(self) -> str:
         """kube-apiserver's gitVersion, such as v1.37.2. Raises KubeError."""
@@ -112,21 +124,25 @@ class KubeClient:
             finally:
                 exchange.close()
 
-    async def _request(self, method: str, path: str, *, params: Params | None = None, content: bytes = b"") -> bytes:
+    async def _request(
+        self, method: str, path: str, *, params: Params | None = None, content: bytes = b"", accept: str = _JSON
+    ) -> bytes:
         what = f"{method} {path}"
         with _translated(what, self.server):
             async with asyncio.timeout(_REQUEST_S):
-                exchange = await self._ask(method, path, params=params, content=content)
+                exchange = await self._ask(method, path, params=params, content=content, accept=accept)
                 try:
                     await _check(exchange, what)
                     return await _body(exchange)
                 finally:
                     exchange.close()
 
-    async def _ask(self, method: str, path: str, *, params: Params | None = None, content: bytes = b"") -> Exchange:
+    async def _ask(
+        self, method: str, path: str, *, params: Params | None = None, content: bytes = b"", accept: str = _JSON
+    ) -> Exchange:
         """The exchange, when the head of its response is here. After a 401 it is asked once more if the credential has changed."""
         target = f"{self._path}{path}?{urlencode(params)}" if params else f"{self._path}{path}"
-        head = f"{method} {target} HTTP/1.1\r\nHost: {self._host}\r\n{_HEADERS}"
+        head = f"{method} {target} HTTP/1.1\r\nHost: {self._host}\r\n{_HEADERS}Accept: {accept}\r\n"
         if content:
             head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
         sent = await self._credentials.header()
