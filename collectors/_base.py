@@ -9,6 +9,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from collectors._summary_records import SummaryStats
+
 
 class Cause(StrEnum):
     """Why a scrape failed; the value is the label in metrics and in messages. Each has a remedy in docs/known-issues.md."""
@@ -27,6 +29,10 @@ class Cause(StrEnum):
     PAYLOAD = "payload"
     NO_DATA = "no_data"
     ADDRESS = "address"
+    NOT_ALLOWED = "not_allowed"
+    VALUE = "value"
+    MAPPING = "mapping"
+    QUERY = "query"
 
 
 class CollectError(Exception):
@@ -88,7 +94,7 @@ class Batch(Struct, frozen=True):
 
     `dropped` counts lines or entries that could not be used; each costs itself only. `agent_started` is when the kubelet itself
     started (Unix ns), None if the source does not tell it. `layout` is what the collector may use to read the next body of the same
-    source faster, None if nothing; only the collector knows what is in it.
+    source faster, None if nothing; only the collector knows what is in it. `stats` is what a full summary tells besides, None of others.
     """
 
     node: Sample | None
@@ -96,6 +102,7 @@ class Batch(Struct, frozen=True):
     dropped: int = 0
     agent_started: int | None = None
     layout: object = None
+    stats: SummaryStats | None = None
 
 
 class Client(Protocol):

@@ -8,11 +8,15 @@ that nobody pays for sources that are not declared.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Protocol, Self
 
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
+
+from collectors._base import Cause, CollectError
+from collectors._http_client import HttpClient, Trust
 
 
 class Spec(BaseModel):
@@ -56,6 +60,17 @@ class Value(Spec):
         return self
 
 
+class CelOver(NamedTuple):
+    """Marks a field of a spec as a CEL expression over variables of these names. All else in a spec is literal."""
+
+    variables: tuple[str, ...]
+
+
+CelText = Annotated[str, Field(min_length=1, max_length=4096)]
+OVER_RESPONSE = CelOver(("response",))
+"""`last: Annotated[CelText | None, OVER_RESPONSE] = None` is CEL over `response`."""
+
+
 class Limits(Struct, frozen=True):
     """How much one collection may take. Over a limit it fails as a whole, and the last good values stay."""
 
@@ -71,13 +86,19 @@ Evaluate = Callable[[Mapping[str, Any]], Any]
 
 
 class ClusterObjects(Protocol):
-    """The objects of one resource of the cluster as a watch last saw them."""
+    """The objects of one resource of the cluster as a watch last saw them. They are not to be changed."""
 
-    changed: asyncio.Event
-    """Set by every change; who waits clears it."""
+    async def tried(self) -> None:
+        """Wait until the first list came, or failed."""
+        ...
 
     def objects(self) -> Sequence[Mapping[str, Any]]:
-        """All of them, by namespace and name. Raises CollectError while they were not listed yet, or cannot be."""
+        """All of them, by namespace and name, without metadata.managedFields. Raises CollectError while they cannot be had."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many bytes of JSON they are."""
         ...
 
     async def aclose(self) -> None: ...
@@ -86,19 +107,34 @@ class ClusterObjects(Protocol):
 class Cluster(Protocol):
     """The cluster as a source may see it."""
 
-    def watch(self, api_version: str, resource: str, *, namespace: str, labels: str, fields: str) -> ClusterObjects:
-        """Begin to watch; `namespace` "" is all. The selectors are in kube-apiserver's own form."""
+    def watch(
+        self, api_version: str, resource: str, *, namespace: str, labels: str, fields: str, limits: Limits, changed: asyncio.Event
+    ) -> ClusterObjects:
+        """Begin to watch; `namespace` "" is all that may be seen. The selectors are in kube-apiserver's own form.
+
+        `changed` is set by every change. Raises CollectError for what may not be seen.
+        """
         ...
+
+
+def _no_http(_trust: Trust) -> HttpClient:
+    raise CollectError(Cause.NOT_ALLOWED, "no HTTP client was given")
+
+
+def _nothing(_about: Any) -> None:
+    """Nothing is remembered, and nothing shown."""
 
 
 @dataclass(frozen=True)
 class Means:
     """What a source is given to work with.
 
-    `secret(value)` reads a Value anew, so that one that was changed is used at once. `may_reach(host, port)` resolves a host and gives the
-    addresses that it may be reached at; it raises CollectError for one that must not be (metadata services, a tenant's list).
-    `compile_cel(text, variables)` compiles an expression over variables of those names. `timeout` is the deadline (seconds) of one
-    collection, which the caller keeps too. `wall()` gives Unix seconds.
+    `secret(value)` reads a Value, where it was changed within seconds as it is now; `refused(value)` says that what was read of it was not
+    accepted, so that the next read does not remember it. `conceal(text)` has a text that the source got by itself, such as a token, never
+    be shown. `may_reach(host, port)` resolves a host and gives the addresses that it may be reached at; it raises CollectError for one
+    that must not be (metadata services, a tenant's list). `http(trust)` opens a client that keeps to the same. `compile_cel(text,
+    variables)` compiles an expression over variables of those names. `timeout` is the deadline (seconds) of one collection, which the
+    caller keeps too. `wall()` gives Unix seconds. `folder` is where files stand that sources may read, None if they may read none.
     """
 
     secret: Callable[[Value], Awaitable[str]]
@@ -108,13 +144,30 @@ class Means:
     timeout: float
     wall: Callable[[], float]
     cluster: Cluster | None = None
+    http: Callable[[Trust], HttpClient] = _no_http
+    refused: Callable[[Value], None] = _nothing
+    conceal: Callable[[str], None] = _nothing
+    folder: Path | None = None
+
+
+class Unusable(NamedTuple):
+    """Something in an answer that the source itself could not use: its index there, its name if it has one, and why, in one sentence."""
+
+    index: int
+    name: str
+    reason: str
 
 
 class Response(Struct, frozen=True):
-    """What one collection gave: the value that `response` is in CEL, and how many bytes it was on the wire (0 if there was none)."""
+    """What one collection gave: the value that `response` is in CEL, and how many bytes it was on the wire (0 if there was none).
+
+    `unusable` is what of the answer is not in the value; it counts as dropped items do. `warnings` are the source's own.
+    """
 
     value: Any
     size: int = 0
+    unusable: Sequence[Unusable] = ()
+    warnings: Sequence[str] = ()
 
 
 class Source(Protocol):
@@ -136,9 +189,9 @@ class Source(Protocol):
 class SourceType:
     """A kind of source, as a module declares it.
 
-    `open(spec, means)` opens one; it neither connects nor waits. `endpoint(spec)` is what people are shown of where it asks: no credentials,
+    `open(spec, means)` opens one; it neither connects nor waits. `endpoint(spec)` is what people see of where it asks: no credentials,
     no query of a URL. `hosts(spec)` are the hosts and ports that it reaches, for tenants' allow-lists. `uses_files` tells whether the
-    spec names files of kubeglance's own (beside Values).
+    spec names files of kubeglance's own (beside Values). `namespaces(spec)` are those of the cluster that it names.
     """
 
     name: str
@@ -147,6 +200,7 @@ class SourceType:
     endpoint: Callable[[Any], str]
     hosts: Callable[[Any], Sequence[tuple[str, int]]]
     uses_files: Callable[[Any], bool] = lambda _spec: False
+    namespaces: Callable[[Any], Sequence[str]] = lambda _spec: ()
 
 
 def values_of(spec: Any) -> list[Value]:
@@ -160,3 +214,18 @@ def values_of(spec: Any) -> list[Value]:
     if isinstance(spec, list | tuple):
         return [found for part in spec for found in values_of(part)]
     return []
+
+
+def expressions_of(spec: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str, tuple[str, ...]]]:
+    """All CEL in a spec: where it stands (names as in the declaration), its text, and the names of its variables."""
+    if not isinstance(spec, BaseModel):
+        return []
+    found: list[tuple[tuple[str, ...], str, tuple[str, ...]]] = []
+    for name, field in type(spec).model_fields.items():
+        value, place = getattr(spec, name), (*path, field.alias or name)
+        over = next((mark for mark in field.metadata if isinstance(mark, CelOver)), None)
+        if over is not None and isinstance(value, str):
+            found.append((place, value, over.variables))
+        else:
+            found += expressions_of(value, place)
+    return found

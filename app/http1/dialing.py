@@ -32,14 +32,18 @@ class Resolver:
 
     async def connect(self, host: str, port: int) -> socket.socket:
         """A TCP connection to `host`, at whichever of its addresses answers first. Raises OSError."""
-        addresses = await self.addresses(host, port)
-        made = await aiohappyeyeballs.start_connection(addresses, happy_eyeballs_delay=_NEXT_FAMILY_S, socket_factory=keepalive_socket)
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return made
+        return await connect(await self.addresses(host, port))
 
     def close(self) -> None:
         """End the threads."""
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+async def connect(addresses: list[AddrInfo]) -> socket.socket:
+    """A TCP connection to whichever of `addresses` answers first. Raises OSError."""
+    made = await aiohappyeyeballs.start_connection(addresses, happy_eyeballs_delay=_NEXT_FAMILY_S, socket_factory=keepalive_socket)
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
 
 
 def keepalive_socket(address: AddrInfo) -> socket.socket:

@@ -10,6 +10,9 @@ _BODY_PER_FRAMING = 8
 
 _FRAMING = {b"content-length", b"transfer-encoding"}
 
+KEPT = {b"content-type": "content-type", b"link": "link", b"location": "location"}
+"""Headers that somebody looks at, and their names as text."""
+
 
 class NotHTTPError(Exception):
     """What came is no HTTP response."""
@@ -22,13 +25,15 @@ class TruncatedError(ConnectionError):
 class Response:
     """`status` is 0 until the head is whole; 1xx responses before the final one are passed over.
 
-    `encoding` is the body's Content-Encoding, `size` how many of its bytes came so far, `received` how many bytes came at all.
+    `encoding` is the body's Content-Encoding, `size` how many of its bytes came so far, `received` how many bytes came at all. `headers`
+    has those of KEPT that were sent, by names in lower case; several of one name are joined with commas.
     `complete` turns true with the last byte; `reusable` tells whether the connection may then carry another request.
     """
 
     def __init__(self) -> None:
         self.status = 0
         self.encoding = "identity"
+        self.headers: dict[str, str] = {}
         self.size = 0
         self.received = 0
         self.complete = False
@@ -69,6 +74,7 @@ class Response:
         self.reusable = False
         if not self.complete:
             self.encoding = "identity"
+            self.headers = {}
             self._delimited = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -77,6 +83,9 @@ class Response:
             self._delimited = True
         elif name == b"content-encoding" and not self.status:
             self.encoding = value.decode("latin-1")
+        elif name in KEPT and not self.status:
+            kept, text = KEPT[name], value.decode("latin-1")
+            self.headers[kept] = f"{self.headers[kept]}, {text}" if kept in self.headers else text
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()

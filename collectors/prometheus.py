@@ -1,0 +1,169 @@
+"""A Prometheus query as a source: each sample of the answer is an item {labels, value, timestamp}.
+
+The API: https://prometheus.io/docs/prometheus/latest/querying/api/ (instant queries). Thanos, Mimir and VictoriaMetrics serve the same.
+"""
+
+import asyncio
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+import msgspec
+from pydantic import Field
+
+from collectors._base import Cause, CollectError
+from collectors._http_client import Answer, shown
+from collectors._http_session import Endpoint, Session, check, hosts_of, status, with_query
+from collectors._prometheus_text import exact, stamp
+from collectors._source import Means, Response, SourceType, Unusable
+
+_PATH = "/api/v1/query"
+_LONGEST = 400
+"""Characters of the server's own message that are shown."""
+_REMEDIES = {
+    "bad_data": "mend query",
+    "execution": "mend query, or make it touch fewer samples",
+    "timeout": "raise timeout, or make the query cheaper",
+    "canceled": "raise timeout, or make the query cheaper",
+}
+"""By the errorType of the API."""
+
+
+class PrometheusSpec(Endpoint):
+    """What stands under `spec.source.prometheus`. `url` is the server's base URL; api/v1/query is added."""
+
+    query: str = Field(min_length=1, description="The query, in PromQL; asked at the server's own present.")
+    method: Literal["GET", "POST"] = Field("GET", description="POST sends the query as a form: for long ones.")
+
+
+class Prometheus:
+    """An opened source. See collectors._source.Source."""
+
+    def __init__(self, spec: PrometheusSpec, means: Means) -> None:
+        self.changed = None
+        self._spec = spec
+        self._means = means
+        self._session = Session(spec, means)
+        self._url = query_url(spec.url)
+        # The time is left out: it is the server's own, whose samples are to be seen. A clock that is off would see none.
+        self._form = {"query": spec.query, "timeout": f"{max(1, round(means.timeout * 1000))}ms"}
+        self._what = f"{spec.method} {shown(self._url)}"
+
+    async def collect(self) -> Response:
+        """Ask the query. Raises CollectError."""
+        try:
+            async with asyncio.timeout(self._means.timeout):
+                answer = await self._ask()
+        except TimeoutError as exc:
+            message = f"{self._what}: not answered within {self._means.timeout:g} s"
+            raise CollectError(Cause.DEADLINE, message, "raise timeout, or make the query cheaper") from exc
+        return parse(answer, self._what)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._session.aclose()
+
+    async def _ask(self) -> Answer:
+        limit, accept = self._means.limits.body_bytes, "application/json"
+        if self._spec.method == "GET":
+            return await self._session.ask(with_query(self._url, self._form), accept=accept, limit=limit)
+        headers = (("Content-Type", "application/x-www-form-urlencoded"),)
+        body = urlencode(self._form).encode()
+        return await self._session.ask(self._url, method="POST", accept=accept, headers=headers, body=body, limit=limit)
+
+
+def query_url(base: str) -> str:
+    """Where instant queries are asked, by the base URL of a server; a query of the base URL is kept."""
+    address, mark, query = base.partition("?")
+    return f"{address.rstrip('/')}{_PATH}{mark}{query}"
+
+
+class _Said(msgspec.Struct):
+    """The envelope of every answer."""
+
+    status: str = ""
+    data: Any = None
+    error_type: str = msgspec.field(default="", name="errorType")
+    error: str = ""
+    warnings: list[str] = []
+    infos: list[str] = []
+
+
+def parse(answer: Answer, what: str) -> Response:
+    """The items of an answer. Raises CollectError; `what` begins its message.
+
+    A sample that is NaN or infinite, or a native histogram, costs itself only. Of a range the last value of each series counts.
+    """
+    said = _said(answer, what)
+    items: list[dict[str, Any]] = []
+    unusable: list[Unusable] = []
+    for index, (labels, sample) in enumerate(_series(said.data, what)):
+        item = _item(labels, sample)
+        if isinstance(item, str):
+            unusable.append(Unusable(index, _name(labels), item))
+        else:
+            items.append(item)
+    return Response(items, answer.size, unusable, [*said.warnings, *said.infos])
+
+
+def _said(answer: Answer, what: str) -> _Said:
+    """What the server says, if it did what was asked."""
+    try:
+        said = msgspec.json.decode(answer.body, type=_Said)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        said = _Said()
+    if said.error:
+        cause = Cause.DEADLINE if said.error_type in {"timeout", "canceled"} else Cause.STATUS
+        words = "".join(char if char.isprintable() else " " for char in f"{said.error_type}: {said.error}")[:_LONGEST]
+        raise CollectError(cause, f"{what}: {status(answer)}: {words}", _REMEDIES.get(said.error_type, "see the server's log"))
+    check(answer, what)
+    if said.status != "success" or not isinstance(said.data, dict):
+        raise CollectError(Cause.PAYLOAD, f"{what}: the answer is not of Prometheus' API", "is url the base URL of a Prometheus server?")
+    return said
+
+
+def _series(data: dict[str, Any], what: str) -> list[tuple[Any, Any]]:
+    """Labels and newest sample of each series, whatever the type of the result."""
+    kind, result = data.get("resultType"), data.get("result")
+    if kind == "scalar":
+        return [({}, result)]
+    if kind in {"vector", "matrix"} and isinstance(result, list):
+        entries = [entry if isinstance(entry, dict) else {} for entry in result]
+        if kind == "vector":
+            return [(entry.get("metric"), entry.get("value")) for entry in entries]
+        ranges = [(entry.get("metric"), entry.get("values")) for entry in entries]
+        return [(labels, values[-1] if isinstance(values, list) and values else None) for labels, values in ranges]
+    if kind == "string":
+        raise CollectError(Cause.PAYLOAD, f"{what}: the query gives a string", "write a query that gives a vector or a scalar")
+    raise CollectError(Cause.PAYLOAD, f"{what}: the result is of no known type", "is url the base URL of a Prometheus server?")
+
+
+def _item(labels: Any, sample: Any) -> dict[str, Any] | str:
+    """The item of a sample, or why there is none."""
+    if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
+        return "it has no labels"
+    match sample:
+        case [int() | float() as seconds, str() as text]:
+            value = exact(text)
+        case _:
+            return "it has no number: native histograms are not taken"
+    if value is None:
+        return f"its value is {text[:20]!r}, which is no finite number"
+    when = stamp(seconds)
+    return {"labels": labels, "value": value, **({"timestamp": when} if when is not None else {})}
+
+
+def _name(labels: Any) -> str:
+    """A series as people write it."""
+    if not isinstance(labels, dict):
+        return ""
+    pairs = ", ".join(f'{name}="{value}"' for name, value in labels.items() if name != "__name__")
+    return f"{labels.get('__name__', '')}{{{pairs}}}"[:_LONGEST]
+
+
+SOURCE = SourceType(
+    name="prometheus",
+    spec=PrometheusSpec,
+    open=Prometheus,
+    endpoint=lambda spec: shown(query_url(spec.url)),
+    hosts=hosts_of,
+)
