@@ -1,4 +1,4 @@
-"""From the JSON of a Node, a Pod, a PersistentVolumeClaim or a ConfigMap to its record: only the fields that are kept are ever turned into Python objects.
+"""From the JSON of a Node, Pod, PersistentVolumeClaim or ConfigMap to its record: only what is kept ever becomes a Python object.
 
 150,000 pods are kept, so what recurs is shared: names are interned; equal label sets, owners and resources are one tuple or record.
 The tables behind that are emptied when they are full: an LRU would cost more time for each pod than all the rest of its decoding.
@@ -27,7 +27,7 @@ _NOBODY: Key = ("", "")
 _labels_seen: dict[Labels, Labels] = {}
 _pairs_seen: dict[tuple[str, str], tuple[str, str]] = {}
 _owners_seen: dict[Key, Key] = {}
-_resources_seen: dict[tuple[str | float | None, str | float | None], Resources] = {}
+_resources_seen: dict[tuple[str | float | None, ...], Resources] = {}
 
 
 class _Owner(Struct, gc=False):
@@ -60,6 +60,8 @@ class _Metadata(Struct, rename="camel"):
 class _Amounts(Struct, gc=False):
     cpu: str | int | float | None = None
     memory: str | int | float | None = None
+    storage: str | int | float | None = field(default=None, name="ephemeral-storage")
+    pods: str | int | float | None = None
 
 
 class _Requirements(Struct):
@@ -79,6 +81,7 @@ class _Running(Struct, rename="camel"):
 
 class _Terminated(Struct, rename="camel"):
     finished_at: datetime | None = None
+    reason: str = ""
 
 
 class _State(Struct):
@@ -91,6 +94,7 @@ class _ContainerStatus(Struct, rename="camel"):
     state: _State | None = None
     last_state: _State | None = None
     resources: _Requirements | None = None
+    restart_count: int = 0
 
 
 class _Condition(Struct, gc=False):
@@ -121,10 +125,13 @@ class _PodSpec(Struct, rename="camel"):
     init_containers: list[_Container] | None = None
     ephemeral_containers: list[_Container] | None = None
     volumes: list[_Volume] | None = None
+    resources: _Requirements | None = None
 
 
 class _PodStatus(Struct, rename="camel"):
     phase: str = ""
+    qos_class: str = ""
+    resources: _Requirements | None = None
     start_time: datetime | None = None
     conditions: list[_Condition] | None = None
     container_statuses: list[_ContainerStatus] | None = None
@@ -245,6 +252,7 @@ def node(body: bytes | msgspec.Raw) -> NodeRecord:
         metrics_path=(meta.annotations.metrics_path if meta.annotations else None) or "",
         capacity=_resources(status.capacity),
         allocatable=_resources(status.allocatable),
+        most_pods=_amount(parse_bytes, status.allocatable.pods) if status.allocatable is not None else None,
     )
 
 
@@ -252,6 +260,7 @@ def pod(body: bytes | msgspec.Raw) -> PodRecord:
     """The record of a core/v1 Pod. Raises KubeError."""
     raw = _decode_pod(body)
     meta, spec, status = raw.metadata, raw.spec, raw.status
+    actual, declared = status.resources or _Requirements(), spec.resources or _Requirements()
     return PodRecord(
         namespace=intern(meta.namespace),
         name=meta.name,
@@ -266,6 +275,9 @@ def pod(body: bytes | msgspec.Raw) -> PodRecord:
         host_network=bool(spec.host_network),
         containers=_containers(spec, status, _taken_on(meta, status)),
         claims=_claims(meta.name, spec.volumes),
+        requests=_resources(actual.requests or declared.requests),
+        limits=_resources(actual.limits or declared.limits),
+        qos=intern(status.qos_class),
     )
 
 
@@ -356,7 +368,7 @@ def _containers(spec: _PodSpec, status: _PodStatus, taken_on: int | None) -> tup
     for entry in spec.init_containers or ():
         sidecar = entry.restart_policy == "Always"
         main.append(_container(entry, known.get(entry.name), pod_runs and sidecar, taken_on, init=not sidecar, sidecar=sidecar))
-    main += [_container(entry, known.get(entry.name), False, taken_on) for entry in spec.ephemeral_containers or ()]
+    main += [_container(entry, known.get(entry.name), False, taken_on, ephemeral=True) for entry in spec.ephemeral_containers or ()]
     return tuple(main)
 
 
@@ -368,6 +380,7 @@ def _container(
     *,
     init: bool = False,
     sidecar: bool = False,
+    ephemeral: bool = False,
 ) -> ContainerRecord:
     """`presumed`: whether it runs if there is no status. `taken_on`: see _taken_on.
 
@@ -376,6 +389,7 @@ def _container(
     running = status.state.running if status is not None and status.state is not None else None
     last = status.last_state.terminated if status is not None and status.last_state is not None else None
     ended = _ns(last.finished_at) if last is not None else None
+    end = last or (status.state.terminated if status is not None and status.state is not None else None)
     declared = entry.resources or _Requirements()
     actual = (status.resources if status is not None else None) or _Requirements()
     return ContainerRecord(
@@ -387,6 +401,9 @@ def _container(
         init=init,
         sidecar=sidecar,
         since_ns=ended if ended is not None else taken_on,
+        ephemeral=ephemeral,
+        restarts=status.restart_count if status is not None else 0,
+        ended=intern(end.reason) if end is not None else "",
     )
 
 
@@ -405,11 +422,14 @@ def _labels(labels: dict[str, str] | None) -> Labels:
 def _resources(amounts: _Amounts | None) -> Resources:
     if amounts is None:
         return _EMPTY
-    key = (amounts.cpu, amounts.memory)
+    key = (amounts.cpu, amounts.memory, amounts.storage)
     seen = _resources_seen.get(key)
     if seen is not None:
         return seen
-    return _shared(_resources_seen, key, Resources(cpu=_amount(parse_cpu, amounts.cpu), memory=_amount(parse_bytes, amounts.memory)))
+    resources = Resources(
+        cpu=_amount(parse_cpu, amounts.cpu), memory=_amount(parse_bytes, amounts.memory), storage=_amount(parse_bytes, amounts.storage)
+    )
+    return _shared(_resources_seen, key, resources)
 
 
 def _amount(parse: Callable[[str], int], amount: str | float | None) -> int | None:

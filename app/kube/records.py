@@ -14,10 +14,11 @@ Key = tuple[str, str]
 
 
 class Resources(Struct, frozen=True, gc=False):
-    """CPU in nanocores and memory in bytes of a request, a limit or a capacity; None where it is not set."""
+    """CPU in nanocores, memory and ephemeral storage in bytes of a request, a limit or a capacity; None where it is not set."""
 
     cpu: int | None = None
     memory: int | None = None
+    storage: int | None = None
 
 
 INSTANCE_SLACK = 2 * 10**9
@@ -31,7 +32,9 @@ class ContainerRecord(Struct, frozen=True, gc=False):
     `running` follows status.state.running. `started_ns` is state.running.startedAt in Unix ns (whole seconds), None if unknown.
     `since_ns` is the earliest time at which that instance can have been created (Unix ns, by the node's clock): when the one before it
     ended, else when the kubelet took the pod on; None if unknown.
-    Init containers with restartPolicy Always (native sidecars, KEP-753) are `sidecar`; ordinary init containers are `init`.
+    Init containers with restartPolicy Always (native sidecars, KEP-753) are `sidecar`; ordinary init containers are `init`; those that were
+    added to debug the pod are `ephemeral`. `restarts` counts, and `ended` is why the instance before it ended, "" if there was none:
+    OOMKilled, Error, Completed.
 
     `earliest_ns` follows from these. What started earlier is not the instance that runs but a leftover; what started later is news that
     the status has yet to tell. What kubelets report as a container's start is when it was *created*; the status tells when it was started.
@@ -46,6 +49,9 @@ class ContainerRecord(Struct, frozen=True, gc=False):
     init: bool = False
     sidecar: bool = False
     since_ns: int | None = None
+    ephemeral: bool = False
+    restarts: int = 0
+    ended: str = ""
     earliest_ns: int = 0
 
     def __post_init__(self) -> None:
@@ -62,7 +68,8 @@ class ContainerRecord(Struct, frozen=True, gc=False):
 class PodRecord(Struct, frozen=True, gc=False):
     """One pod. `kubelet_uid` is the uid that its kubelet reports: the pod's own, or a mirror pod's config hash.
 
-    `claims` are the names of the persistent volume claims among its volumes, those of generic ephemeral volumes too.
+    `claims` are the names of the persistent volume claims among its volumes, those of generic ephemeral volumes too. `requests` and
+    `limits` are those of the pod as a whole, where it has any (KEP-2837); `qos` is its class.
     `key` follows from namespace and name. It is kept because much is looked up by it, and shared by whatever is kept under it.
     """
 
@@ -79,6 +86,9 @@ class PodRecord(Struct, frozen=True, gc=False):
     host_network: bool
     containers: tuple[ContainerRecord, ...]
     claims: tuple[str, ...] = ()
+    requests: Resources = Resources()
+    limits: Resources = Resources()
+    qos: str = ""
     key: Key = ("", "")
 
     def __post_init__(self) -> None:
@@ -90,7 +100,8 @@ class PodRecord(Struct, frozen=True, gc=False):
 class NodeRecord(Struct, frozen=True, gc=False):
     """One node. `addresses` are (type, address) in the order of status.addresses; `kubelet_port` is 0 if the status has none.
 
-    `metrics_path` is the annotation metrics.k8s.io/resource-metrics-path, "" if absent.
+    `metrics_path` is the annotation metrics.k8s.io/resource-metrics-path, "" if absent. `most_pods` is how many may run there, None if that
+    is not told.
     """
 
     name: str
@@ -103,6 +114,7 @@ class NodeRecord(Struct, frozen=True, gc=False):
     metrics_path: str
     capacity: Resources
     allocatable: Resources
+    most_pods: int | None = None
 
     @property
     def key(self) -> Key:
@@ -110,7 +122,7 @@ class NodeRecord(Struct, frozen=True, gc=False):
 
 
 class ClaimRecord(Struct, frozen=True, gc=False):
-    """One persistent volume claim. `phase` is Pending, Bound or Lost; `block` is whether its volume is a raw device (volumeMode Block).
+    """One persistent volume claim. `phase` is Pending, Bound or Lost; `block` tells whether its volume is a raw device (volumeMode Block).
 
     `requested` is what it asks for and `capacity` what it was given, in bytes, None where that is not told. `volume` is the PersistentVolume
     that it is bound to, "" if none; `provisioner` is who makes its volumes, "" where the claim does not say.

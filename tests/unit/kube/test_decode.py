@@ -127,6 +127,43 @@ def test_since_when_the_running_instance_can_exist(
     assert expected == container.since_ns
 
 
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        pytest.param({}, (0, ""), id="no status: never restarted"),
+        pytest.param(_running("main", restartCount=3, lastState={"terminated": {"reason": "OOMKilled"}}), (3, "OOMKilled"), id="restarted"),
+        pytest.param(_running("main", restartCount=3), (3, ""), id="why is not told"),
+        pytest.param({"name": "main", "state": {"terminated": {"reason": "Error"}}}, (0, "Error"), id="ended, and not begun again"),
+    ],
+)
+def test_restarts_and_why(status: dict[str, Any], expected: tuple[int, str]) -> None:
+    """How often a container was restarted, and why the instance before ended."""
+    (container,) = _pod(status={"containerStatuses": [status] if status else []}).containers
+
+    assert expected == (container.restarts, container.ended)
+
+
+@pytest.mark.parametrize(
+    ("declared", "actual", "expected"),
+    [
+        pytest.param(None, None, Resources(), id="none of the pod as a whole"),
+        pytest.param({"limits": {"cpu": "1"}}, None, Resources(cpu=10**9), id="of the spec"),
+        pytest.param({"limits": {"cpu": "1"}}, {"limits": {"cpu": "2"}}, Resources(cpu=2 * 10**9), id="resized in place: what is in force"),
+    ],
+)
+def test_resources_of_a_pod_as_a_whole(declared: Any, actual: Any, expected: Resources) -> None:
+    """KEP-2837: a pod may have requests and limits of its own."""
+    assert expected == _pod(spec={"resources": declared}, status={"resources": actual}).limits
+
+
+def test_what_else_is_kept_of_resources() -> None:
+    """Ephemeral storage has requests and limits as memory has, and a pod tells its class."""
+    spec = {"containers": [{"name": "main", "resources": {"limits": {"ephemeral-storage": "1Gi"}}}]}
+    record = _pod(spec=spec, status={"qosClass": "Burstable"})
+
+    assert (record.containers[0].limits, record.qos) == (Resources(storage=2**30), "Burstable")
+
+
 def test_init_containers_sidecars_and_ephemeral_containers() -> None:
     """Native sidecars are told from init containers by restartPolicy; each list of statuses is joined by name."""
     record = _pod(
@@ -216,7 +253,7 @@ def test_a_whole_node() -> None:
             "addresses": [{"type": "InternalIP", "address": "10.0.0.7"}, {"type": "Hostname", "address": "n1"}, {"type": "ExternalIP"}],
             "conditions": [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "True"}],
             "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
-            "allocatable": {"cpu": "3800m", "memory": "7Gi"},
+            "allocatable": {"cpu": "3800m", "memory": "7Gi", "pods": "110"},
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10255}},
         },
     }
@@ -232,6 +269,7 @@ def test_a_whole_node() -> None:
         metrics_path="/other",
         capacity=Resources(cpu=4 * 10**9, memory=8 * 2**30),
         allocatable=Resources(cpu=3_800_000_000, memory=7 * 2**30),
+        most_pods=110,
     ) == decode.node(msgspec.json.encode(body))
 
 
@@ -327,7 +365,9 @@ def test_a_whole_claim() -> None:
 
 def test_a_bare_claim() -> None:
     """What is not told is unknown or empty; a device is one by its mode; a quantity that cannot be read costs itself only."""
-    record = decode.claim(b'{"metadata":{"name":"a","namespace":"b"},"spec":{"volumeMode":"Block","resources":{"requests":{"storage":"x"}}}}')
+    record = decode.claim(
+        b'{"metadata":{"name":"a","namespace":"b"},"spec":{"volumeMode":"Block","resources":{"requests":{"storage":"x"}}}}'
+    )
     assert (None, None, "", "", "", True) == (
         record.requested,
         record.capacity,
@@ -343,7 +383,22 @@ _json = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["metadata", "name", "spec", "status", "containers", "labels", "requests", "cpu", "startedAt", "state", "volumes", "storage"]),
+            st.sampled_from(
+                [
+                    "metadata",
+                    "name",
+                    "spec",
+                    "status",
+                    "containers",
+                    "labels",
+                    "requests",
+                    "cpu",
+                    "startedAt",
+                    "state",
+                    "volumes",
+                    "storage",
+                ]
+            ),
             inner,
             max_size=4,
         )
