@@ -33,8 +33,8 @@ class Pressures(Struct, frozen=True, gc=False):
 
 
 class FsStats(Struct, frozen=True, gc=False):
-    """A filesystem. `used` is what is stored in it by its owner: of a directory that shares a filesystem (an emptyDir, logs) that is less than
-    capacity - available."""
+    """A filesystem. `used` is what is stored in it by its owner: of a directory that shares a filesystem (an emptyDir, logs) that is less
+    than capacity - available."""
 
     time: int = 0
     available: int | None = None
@@ -76,7 +76,7 @@ class NetworkStats(Struct, frozen=True, gc=False):
 
 
 class ContainerStats(Struct, frozen=True, gc=False):
-    """A container. `time` is that of memory and pressures; `rootfs` (its writable layer) and `logs` are bytes used, measured at `disk_time`.
+    """A container. `time` is that of memory and pressures; `rootfs` (its writable layer) and `logs` are bytes, measured at `disk_time`.
 
     Capacities are not kept: they are the node's.
     """
@@ -97,8 +97,8 @@ class ContainerStats(Struct, frozen=True, gc=False):
 class PodStats(Struct, frozen=True, gc=False):
     """A pod, as its own cgroup has it. `uid` is the kubelet's name for it, `time` that of memory and pressures.
 
-    `ephemeral` is what all its containers, logs and emptyDirs keep on the node's disk. A pod in the host's network tells the *node's*
-    network: the reader who knows the pod's spec has to leave that out.
+    `ephemeral` is what its containers, logs and emptyDirs keep on the node's disk, without that disk's own sizes. A pod in the host's
+    network tells the *node's* network: who knows the pod's spec has to leave that out.
     """
 
     uid: str
@@ -132,8 +132,7 @@ class NodeStats(Struct, frozen=True, gc=False):
 
 
 class SummaryStats(Struct, frozen=True, gc=False):
-    """One body. `newest` is the latest time in it (Unix ns, the node's clock): a kubelet that is stuck tells the same for ever."""
+    """One body."""
 
     node: NodeStats | None
     pods: Mapping[Name, PodStats]
-    newest: int
