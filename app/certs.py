@@ -145,7 +145,9 @@ def write_key(path: Path, pem: bytes) -> None:
 
 
 def _unloadable(certificate: str, key: str, error: Exception) -> CertificateError:
-    return CertificateError(f"cannot load the authority from {certificate} and {key}: {error}; give a PEM certificate and its unencrypted key")
+    return CertificateError(
+        f"cannot load the authority from {certificate} and {key}: {error}; give a PEM certificate and its unencrypted key"
+    )
 
 
 def _no_authority(certificate: x509.Certificate) -> str:

@@ -103,9 +103,7 @@ def _check(parser: Parser, arguments: argparse.Namespace) -> None:
 
 async def _run(arguments: argparse.Namespace, clock: Clock) -> int:
     connection = config.load(arguments.kubeconfig, clock=clock)
-    install = Install(
-        arguments.namespace, arguments.service, port=arguments.port, built_in=frozenset(kind.group for kind in kinds.load())
-    )
+    install = Install(arguments.namespace, arguments.service, port=arguments.port, built_in=frozenset(kind.group for kind in kinds.load()))
     async with KubeClient(connection) as client:
         cluster = Cluster(
             client,

@@ -124,9 +124,7 @@ class KubeClient:
             finally:
                 exchange.close()
 
-    async def _request(
-        self, method: str, path: str, *, params: Params | None = None, content: bytes = b"", accept: str = _JSON
-    ) -> bytes:
+    async def _request(self, method: str, path: str, *, params: Params | None = None, content: bytes = b"", accept: str = _JSON) -> bytes:
         what = f"{method} {path}"
         with _translated(what, self.server):
             async with asyncio.timeout(_REQUEST_S):
@@ -137,9 +135,7 @@ class KubeClient:
                 finally:
                     exchange.close()
 
-    async def _ask(
-        self, method: str, path: str, *, params: Params | None = None, content: bytes = b"", accept: str = _JSON
-    ) -> Exchange:
+    async def _ask(self, method: str, path: str, *, params: Params | None = None, content: bytes = b"", accept: str = _JSON) -> Exchange:
         """The exchange, when the head of its response is here. After a 401 it is asked once more if the credential has changed."""
         target = f"{self._path}{path}?{urlencode(params)}" if params else f"{self._path}{path}"
         head = f"{method} {target} HTTP/1.1\r\nHost: {self._host}\r\n{_HEADERS}Accept: {accept}\r\n"

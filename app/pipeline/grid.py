@@ -26,6 +26,9 @@ _LATE_S = 0.5
 _BUNCH = 16
 """Nodes that tick together at least, and twice as many at most. Each keeps others waiting for about a millisecond."""
 
+_FEW = 200
+"""Nodes up to which bunches are twice as large: there are then so few that hardly any request meets one."""
+
 _BUSY = 1000
 """Nodes from which on bunches are smaller, in proportion: who scrapes that often has warm caches anyway, and requests wait less."""
 
@@ -47,8 +50,13 @@ def offsets(node: str, intervals: Sequence[float], nodes: int) -> tuple[float, .
 
 def _bunches(nodes: int) -> int:
     """In how many bunches `nodes` tick: a power of two, for each other number moves every node's tick."""
-    bunch = max(1, min(_BUNCH, _BUNCH * _BUSY // max(1, nodes)))
+    bunch = 2 * _BUNCH if nodes <= _FEW else max(1, min(_BUNCH, _BUNCH * _BUSY // nodes))
     return 1 << (max(1, nodes // bunch).bit_length() - 1)
+
+
+def shift(name: str, interval: float) -> float:
+    """The shift in seconds of a grid that stands alone, in [0, interval): the same in every process."""
+    return _number(name) % max(1, round(interval * 1000)) / 1000
 
 
 def first_delays(node: str, intervals: Sequence[float], nodes: int) -> tuple[float, ...]:

@@ -34,9 +34,10 @@ def test_the_collectors_of_a_node_never_coincide(node: str, intervals: list[floa
     ("nodes", "bunches"),
     [
         pytest.param(1, 1, id="a few nodes are one bunch"),
-        pytest.param(31, 1, id="16 to 31 nodes are"),
-        pytest.param(32, 2, id="32 nodes are two"),
-        pytest.param(100, 4, id="100 nodes are four of 25"),
+        pytest.param(63, 1, id="32 to 63 nodes are, in a small cluster"),
+        pytest.param(64, 2, id="64 nodes are two"),
+        pytest.param(100, 2, id="100 nodes are two of 50"),
+        pytest.param(240, 8, id="240 nodes are eight of 30: 16 to 31, in a larger one"),
         pytest.param(1_000, 32, id="1,000 nodes are 32 of 31"),
         pytest.param(5_000, 1024, id="5,000 nodes are 1,024 of 5"),
     ],

@@ -1,0 +1,1 @@
+"""Cozystack: each ApplicationDefinition in the cluster becomes a kind, whose objects are projected from HelmReleases."""
