@@ -18,6 +18,12 @@ class _PlainLoader(_Loader):
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 -- filled below
 
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        """Keys are the text that they are written with: 1 and true would be one key in Python."""
+        if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
+            raise ValueError("a key is no text")
+        return {key.value: self.construct_object(value, deep=deep) for key, value in node.value}
+
 
 _PlainLoader.add_implicit_resolver(f"{_TAG}null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
 _PlainLoader.add_implicit_resolver(f"{_TAG}bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
@@ -46,7 +52,7 @@ def load(body: bytes) -> Any:
 def _plain(value: Any) -> Any:
     """`value` if JSON could have written it."""
     if isinstance(value, dict):
-        return {_key(key): _plain(part) for key, part in value.items()}
+        return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_plain(part) for part in value]
     if isinstance(value, float) and value - value != 0:
@@ -54,12 +60,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise ValueError(f"a value of type {type(value).__name__} has no form in JSON")
-
-
-def _key(key: Any) -> str:
-    """A key as JSON would write it."""
-    if isinstance(key, bool) or key is None:
-        return {True: "true", False: "false", None: "null"}[key]
-    if isinstance(key, str | int):
-        return str(key)
-    raise ValueError("a key is no text")

@@ -19,13 +19,14 @@ from collectors._source import Means, Response, SourceType, Unusable
 _PATH = "/api/v1/query"
 _LONGEST = 400
 """Characters of the server's own message that are shown."""
+_CAUSES = {"bad_data": Cause.QUERY, "execution": Cause.QUERY, "timeout": Cause.DEADLINE, "canceled": Cause.DEADLINE}
 _REMEDIES = {
     "bad_data": "mend query",
     "execution": "mend query, or make it touch fewer samples",
     "timeout": "raise timeout, or make the query cheaper",
     "canceled": "raise timeout, or make the query cheaper",
 }
-"""By the errorType of the API."""
+"""Both by the errorType of the API."""
 
 
 class PrometheusSpec(Endpoint):
@@ -112,7 +113,7 @@ def _said(answer: Answer, what: str) -> _Said:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         said = _Said()
     if said.error:
-        cause = Cause.DEADLINE if said.error_type in {"timeout", "canceled"} else Cause.STATUS
+        cause = _CAUSES.get(said.error_type, Cause.STATUS)
         words = "".join(char if char.isprintable() else " " for char in f"{said.error_type}: {said.error}")[:_LONGEST]
         raise CollectError(cause, f"{what}: {status(answer)}: {words}", _REMEDIES.get(said.error_type, "see the server's log"))
     check(answer, what)
