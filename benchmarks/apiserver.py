@@ -52,6 +52,8 @@ class ApiServer:
                 kind, total = "Node", self._plan.nodes
             case "/api/v1/pods":
                 kind, total = "Pod", self._plan.nodes * self._plan.pods
+            case "/api/v1/persistentvolumeclaims":
+                kind, total = "PersistentVolumeClaim", 0
             case path if path == f"/api/v1/namespaces/{NAMESPACE}/configmaps":
                 kind, total = "ConfigMap", 1
             case "/version":

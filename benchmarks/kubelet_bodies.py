@@ -20,6 +20,7 @@ from benchmarks.plan import PAGE, SECOND, Load, Plan
 _SHORTEST_MS = 10_000
 _LONGEST_MS = 20_000
 _MS = 10**6
+_MINUTE = 60 * SECOND
 _PLAIN_BELOW = 10**6 * SECOND
 """From a million seconds on Go writes a float with an exponent, and Python another one."""
 
@@ -101,7 +102,7 @@ class Pod(Struct, gc=False):
 
 
 class NodeBodies:
-    """One node of a plan: `resource` and `summary` are its two bodies, made when they are first asked for.
+    """One node of a plan: `resource`, `summary` and `full_summary` are its bodies, made when they are first asked for.
 
     `uids` are those of the pods by "namespace/name", where they differ from the plan's own.
     """
@@ -152,23 +153,36 @@ class NodeBodies:
     @cached_property
     def summary(self) -> Body:
         """/stats/summary?only_cpu_and_memory=true: one space of indentation, times in whole seconds."""
-        blocks: list[tuple[Cgroup, int | None]] = []
+        return self._summary(full=False)
 
-        def stats(cgroup: Cgroup, swap: int | None = None) -> dict[str, Any]:
-            blocks.append((cgroup, swap))
+    @cached_property
+    def full_summary(self) -> Body:
+        """/stats/summary, with network, disks, volumes and pressure."""
+        return self._summary(full=True)
+
+    def _summary(self, *, full: bool) -> Body:
+        blocks: list[tuple[Cgroup, str, int | None]] = []
+
+        def stats(cgroup: Cgroup, kind: str, swap: int | None = None) -> dict[str, Any]:
+            blocks.append((cgroup, kind, swap))
             return {_BLOCK: len(blocks) - 1}
 
-        def entry(name: str, cgroup: Cgroup, swap: int | None = None) -> dict[str, Any]:
-            return {"name": name, "startTime": _time(cgroup.started), **stats(cgroup, swap)}
+        def entry(name: str, cgroup: Cgroup, kind: str, swap: int | None = None) -> dict[str, Any]:
+            return {"name": name, "startTime": _time(cgroup.started), **stats(cgroup, kind, swap)}
 
-        services = [entry(name, cgroup) for name, cgroup in self._services.items()]
-        node = {"nodeName": self.name, "systemContainers": services, "startTime": _second(self._booted), **stats(self._node, swap=0)}
+        services = [entry(name, cgroup, "service") for name, cgroup in self._services.items()]
+        node = {
+            "nodeName": self.name,
+            "systemContainers": services,
+            "startTime": _second(self._booted),
+            **stats(self._node, "node", swap=0),
+        }
         pods = [
             {
                 "podRef": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
                 "startTime": _second(pod.started),
-                "containers": [entry(name, cgroup, cgroup.limit) for name, cgroup in pod.containers.items()],
-                **stats(pod.cgroup),
+                "containers": [entry(name, cgroup, "container", cgroup.limit) for name, cgroup in pod.containers.items()],
+                **stats(pod.cgroup, "pod"),
             }
             for pod in self._pods
         ]
@@ -177,9 +191,14 @@ class NodeBodies:
         pieces = iter(_BLOCKS.split(_pretty({"node": node, "pods": pods})))
         text.say(next(pieces))
         for indent, number, static in zip(pieces, pieces, pieces, strict=True):
-            cgroup, swap = blocks[int(number)]
-            form = _block(indent, limited=cgroup.limit is not None, swap=swap)
-            fills[cgroup] = partial(_fill_block, text.slot(), form, cgroup)
+            cgroup, kind, swap = blocks[int(number)]
+            limited = cgroup.limit is not None
+            if full:
+                form = _full_block(indent, kind, limited=limited, swap=swap)
+                fills[cgroup] = partial(_fill_full_block, text.slot(), form, cgroup)
+            else:
+                form = _block(indent, limited=limited, swap=swap)
+                fills[cgroup] = partial(_fill_block, text.slot(), form, cgroup)
             text.say(static)
         return Body(text.parts, fills)
 
@@ -248,6 +267,85 @@ def _fill_block(slot: int, form: str, cgroup: Cgroup, parts: list[str], look: Lo
         parts[slot] = form % (time, cgroup.rate, look.cpu, time, *used)
     else:
         parts[slot] = form % (time, cgroup.rate, look.cpu, time, max(limit - memory, 0), *used)
+
+
+_STALLED = {
+    "full": {"total": 1_234_567, "avg10": 0.02, "avg60": 0.03, "avg300": 0.01},
+    "some": {"total": 7_654_321, "avg10": 0.11, "avg60": 0.17, "avg300": 0.09},
+}
+"""As on a host of cgroup v2. That it never changes costs its readers no less."""
+
+_ROOM = {"availableBytes": 73_496_670_208, "capacityBytes": 270_553_174_016}
+_INODES = {"inodesFree": 16_191_814, "inodes": 16_777_216}
+_NUMBERS = re.compile(r'"(%\(\w+\)d)"')
+
+
+def _files(used: int, time: str = "%(time)s") -> dict[str, Any]:
+    return {"time": time, **_ROOM, "usedBytes": used, **_INODES, "inodesUsed": used // PAGE}
+
+
+def _network(names: Sequence[str]) -> dict[str, Any]:
+    interfaces = [{"name": name, "rxBytes": "%(received)d", "rxErrors": 0, "txBytes": "%(sent)d", "txErrors": 0} for name in names]
+    return {"time": "%(time)s", **interfaces[0], "interfaces": interfaces}
+
+
+_MORE: Mapping[str, Mapping[str, Any]] = {
+    "service": {},
+    "container": {"rootfs": _files(20_480), "logs": _files(PAGE)},
+    "pod": {
+        "network": _network(("eth0",)),
+        "volume": [
+            {**_files(PAGE, "%(minute)s"), "name": "scratch"},
+            {**_files(3 * PAGE, "%(minute)s"), "name": "kube-api-access"},
+        ],
+        "ephemeral-storage": _files(12 * PAGE),
+        "process_stats": {"process_count": 3},
+    },
+    "node": {
+        "network": _network(("eth0", "cni0")),
+        "fs": _files(24_296_624_128),
+        "runtime": {"imageFs": _files(1_572_864), "containerFs": _files(1_572_864)},
+        "rlimit": {"time": "%(time)s", "maxpid": 32_768, "curproc": 192},
+    },
+}
+"""What the full form tells beyond CPU, memory, waiting for disks and swap, by what it is about."""
+
+
+@lru_cache
+def _full_block(indent: str, kind: str, *, limited: bool, swap: int | None) -> str:
+    """All that the full form tells of one cgroup: a %-form of what _fill_full_block gives, by names."""
+    swappable = {} if swap is None else {"swapAvailableBytes": swap}
+    used = dict.fromkeys(("usageBytes", "workingSetBytes", "rssBytes"), "%(memory)d")
+    stats = {
+        "cpu": {"time": "%(time)s", "usageNanoCores": "%(rate)d", "usageCoreNanoSeconds": "%(cpu)d", "psi": _STALLED},
+        "memory": {
+            "time": "%(time)s",
+            **({"availableBytes": "%(available)d"} if limited else {}),
+            **used,
+            "pageFaults": "%(faults)d",
+            "majorPageFaults": 0,
+            "psi": _STALLED,
+        },
+        "io": {"time": "%(time)s", "psi": _STALLED},
+        **_MORE[kind],
+        "swap": {"time": "%(time)s", **swappable, "swapUsageBytes": 0},
+    }
+    lines = _pretty(stats).splitlines()
+    return _NUMBERS.sub(r"\1", "\n".join(indent[1:] + line for line in lines[1:-1]))
+
+
+def _fill_full_block(slot: int, form: str, cgroup: Cgroup, parts: list[str], look: Look) -> None:
+    parts[slot] = form % {
+        "time": _time(look.time),
+        "minute": _time(look.time // _MINUTE * _MINUTE),
+        "rate": cgroup.rate,
+        "cpu": look.cpu,
+        "memory": look.memory,
+        "available": max((cgroup.limit or 0) - look.memory, 0),
+        "faults": look.memory // PAGE,
+        "received": look.cpu // 5_000,
+        "sent": look.cpu // 15_000,
+    }
 
 
 def _time(t: int) -> str:

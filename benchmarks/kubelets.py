@@ -92,7 +92,7 @@ class Kubelets:
             case "/stats/summary" if parse_qs(url.query).get("only_cpu_and_memory") == ["true"]:
                 return response(200, SUMMARY_TYPE, node.summary.at(now))
             case "/stats/summary":
-                return response(501, "text/plain", b"these kubelets know the short form only: ?only_cpu_and_memory=true")
+                return response(200, SUMMARY_TYPE, node.full_summary.at(now))
             case _:
                 return response(404, "text/plain", b"404 page not found\n")
 

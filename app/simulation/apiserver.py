@@ -1,6 +1,6 @@
 """The few kube-apiserver paths that kubectl and kubeglance need, over the simulated cluster, and the aggregator in front of kubeglance.
 
-A pure ASGI application: discovery, OpenAPI, nodes, pods, namespaces and config maps (get, list, watch, Table), TokenReview and
+A pure ASGI application: discovery, OpenAPI, nodes, pods, claims, namespaces and config maps (get, list, watch, Table), TokenReview and
 SubjectAccessReview. Everything else under /apis/ goes through the aggregator's front proxy.
 """
 
@@ -20,7 +20,7 @@ from app.simulation.core_discovery import KINDS, core_group, core_resources, dis
 from app.simulation.core_tables import table
 from app.simulation.journal import Journal
 from app.simulation.model import SimulatedCluster
-from app.simulation.objects import KUBERNETES_VERSION, Object, config_map_object, namespace_object, node_object, pod_object
+from app.simulation.objects import KUBERNETES_VERSION, Object, claim_object, config_map_object, namespace_object, node_object, pod_object
 from app.simulation.selection import Selection, parse_selection
 from app.simulation.watch_stream import WatchStream
 from app.wire.query import integer
@@ -230,8 +230,10 @@ class ApiServer:
                 found = [node_object(node) for node in self.cluster.nodes.values()]
             case "pods":
                 found = self._pods()
+            case "persistentvolumeclaims":
+                found = [claim_object(claim) for claim in self.cluster.claims.values()]
             case "namespaces":
-                names = {"default", "kube-system", *(namespace for namespace, _ in self.cluster.pods)}
+                names = {"default", "kube-system", *(namespace for namespace, _ in (*self.cluster.pods, *self.cluster.claims))}
                 found = [namespace_object(name, self._began, self._created) for name in names]
             case _:
                 found = [config_map_object(*_AUTHENTICATION_MAP, self._began, self._created, self._authentication)]

@@ -7,8 +7,9 @@ KINDS = {
     "pods": ("Pod", True, "po"),
     "namespaces": ("Namespace", False, "ns"),
     "configmaps": ("ConfigMap", True, "cm"),
+    "persistentvolumeclaims": ("PersistentVolumeClaim", True, "pvc"),
 }
-_SINGULAR = {"nodes": "node", "pods": "pod", "namespaces": "namespace", "configmaps": "configmap"}
+_SINGULAR = {name: kind.lower() for name, (kind, _, _) in KINDS.items()}
 
 
 def core_resources() -> list[Object]:

@@ -1,9 +1,10 @@
-"""Tables of nodes, pods, namespaces and config maps, as a kube-apiserver prints them for `kubectl get`."""
+"""Tables of nodes, pods, claims, namespaces and config maps, as a kube-apiserver prints them for `kubectl get`."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
+from app.duration import human_duration
 from app.simulation.objects import Object
 
 Cells = list[Any]
@@ -37,6 +38,16 @@ COLUMNS: dict[str, list[dict[str, Any]]] = {
     ],
     "namespaces": [_NAME, _column("Status"), _column("Age")],
     "configmaps": [_NAME, _column("Data", "integer"), _column("Age")],
+    "persistentvolumeclaims": [
+        _NAME,
+        _column("Status"),
+        _column("Volume"),
+        _column("Capacity"),
+        _column("Access Modes"),
+        _column("StorageClass"),
+        _column("Age"),
+        _column("VolumeMode", priority=1),
+    ],
 }
 
 
@@ -96,25 +107,30 @@ def _config_map(found: Object, now: int) -> Cells:
     return [found["metadata"]["name"], len(found["data"]), age(found, now)]
 
 
-_CELLS: dict[str, Callable[[Object, int], Cells]] = {"nodes": _node, "pods": _pod, "namespaces": _namespace, "configmaps": _config_map}
+def _claim(found: Object, now: int) -> Cells:
+    spec, status = found["spec"], found["status"]
+    return [
+        found["metadata"]["name"],
+        status["phase"],
+        spec.get("volumeName", ""),
+        status.get("capacity", {}).get("storage", ""),
+        "RWO" if spec.get("volumeName") else "",
+        spec["storageClassName"],
+        age(found, now),
+        spec["volumeMode"],
+    ]
+
+
+_CELLS: dict[str, Callable[[Object, int], Cells]] = {
+    "nodes": _node,
+    "pods": _pod,
+    "namespaces": _namespace,
+    "configmaps": _config_map,
+    "persistentvolumeclaims": _claim,
+}
 
 
 def age(found: Object, now: int) -> str:
-    """The age of an object at Unix second `now` in the words of duration.HumanDuration: 42s, 5m12s, 3h4m, 2d3h, 12d."""
+    """The age of an object at Unix second `now`."""
     seconds = max(0, now - int(datetime.fromisoformat(found["metadata"]["creationTimestamp"]).timestamp()))
-    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
-    if seconds < 120:
-        return f"{seconds}s"
-    if minutes < 10:
-        return _two(minutes, "m", seconds % 60, "s")
-    if hours < 3:
-        return f"{minutes}m"
-    if hours < 8:
-        return _two(hours, "h", minutes % 60, "m")
-    if hours < 48:
-        return f"{hours}h"
-    return _two(days, "d", hours % 24, "h") if days < 8 else f"{days}d"
-
-
-def _two(large: int, unit: str, small: int, small_unit: str) -> str:
-    return f"{large}{unit}{small}{small_unit}" if small else f"{large}{unit}"
+    return human_duration(seconds * 10**9)

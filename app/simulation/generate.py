@@ -9,6 +9,7 @@ from app.simulation.curves import MINUTE, SECOND, Load
 from app.simulation.model import ContainerSpec, SimulatedCluster
 
 _MI = 2**20
+_GI = 2**30
 _MILLI = 10**6
 _DAY = 86_400 * SECOND
 _SAFE = "bcdfghjklmnpqrstvwxz2456789"  # the letters of Kubernetes' generated names: no vowels, nothing that looks like another
@@ -23,6 +24,21 @@ class Workload(Struct, frozen=True):
     kind: str
     cpu: int
     memory: int
+
+
+class Disk(Struct, frozen=True):
+    """A claim of a workload's pods for `gibibytes`: one for each pod, or one for all (`shared`).
+
+    `export` is the size in GiB of the file system that it is a part of, 0 where it has one of its own. See SimulatedClaim for the rest.
+    """
+
+    volume: str
+    gibibytes: int
+    storage_class: str = "fast"
+    shared: bool = False
+    export: int = 0
+    block: bool = False
+    reports: bool = True
 
 
 _DAEMONS = (
@@ -51,6 +67,15 @@ _WORKLOADS = (
     Workload("ci", "runner", "worker", "ReplicaSet", 220, 330),
     Workload("web", "landing", "web", "ReplicaSet", 15, 48),
 )
+_DISKS = {
+    ("data", "postgres"): Disk("data", 20),
+    ("data", "redis"): Disk("data", 4),
+    ("data", "rabbitmq"): Disk("data", 8),
+    ("monitoring", "prometheus"): Disk("data", 50),
+    ("shop", "frontend"): Disk("uploads", 10, "nfs", shared=True, export=500),
+    ("search", "indexer"): Disk("index", 16, block=True),
+    ("media", "transcoder"): Disk("cache", 2, "local", reports=False),
+}
 _SIDECARS = (("proxy", 8, 42), ("log-shipper", 4, 28), ("metrics-exporter", 2, 16))
 _REPLICAS = 70  # how many pods a workload gets before a further team's copy of it is made up
 
@@ -71,7 +96,7 @@ def generate(clock: Clock, nodes: int = 3, pods: int = 10, containers: int = 1, 
     names = [f"worker-{index}" for index in range(nodes)]
     for index, name in enumerate(names):
         labels = {"topology.kubernetes.io/zone": f"zone-{'abc'[index % 3]}", "node.kubernetes.io/instance-type": f"sim.{cores}x"}
-        cluster.add_node(name, labels=labels, cpu=cores * 1000 * _MILLI, memory=gibibytes * 1024 * _MI)
+        cluster.add_node(name, labels=labels, cpu=cores * 1000 * _MILLI, memory=gibibytes * 1024 * _MI, pressure=True)
     hashes: dict[tuple[str, str], str] = {}
     for index, (workload, number) in enumerate(plan):
         owner = (workload.namespace, workload.name)
@@ -79,17 +104,49 @@ def generate(clock: Clock, nodes: int = 3, pods: int = 10, containers: int = 1, 
         name = _pod_name(workload, template, number, chance)
         while (workload.namespace, name) in cluster.pods:  # five letters recur in a big cluster; Kubernetes draws again, too
             name = _pod_name(workload, template, number, chance)
+        made = [_container(workload, position, chance) for position in range(containers)]
+        started = cluster.now() - chance.randrange(_DAY // 24, 20 * _DAY)
         cluster.add_pod(
             workload.namespace,
             name,
             names[number if workload.kind == "DaemonSet" else index % nodes],
-            [_container(workload, position, chance) for position in range(containers)],
+            made,
             labels={"app": workload.name, "tier": workload.tier, "app.kubernetes.io/part-of": workload.namespace},
             owner=(workload.kind, f"{workload.name}-{template}" if workload.kind == "ReplicaSet" else workload.name),
-            started=cluster.now() - chance.randrange(_DAY // 24, 20 * _DAY),
+            started=started,
             host_network=workload.kind == "DaemonSet",
+            claims=_claims(cluster, workload, name, started),
         )
+    if plan:
+        # What nobody mounts, and what has no volume: each a row of volumestats that says why it is empty.
+        cluster.add_claim("data", "backup-of-spring", 100 * _GI, labels={"app": "backup"})
+        cluster.add_claim("ci", "build-cache", 30 * _GI, storage_class="not-yet-there", bound=False)
     return cluster
+
+
+def _claims(cluster: SimulatedCluster, workload: Workload, pod: str, started: int) -> dict[str, str]:
+    """The claims of a new pod by volume, made if they are not there."""
+    disk = _DISKS.get((workload.namespace, workload.name))
+    if disk is None:
+        return {}
+    name = disk.volume if disk.shared else f"{disk.volume}-{pod}"
+    if (workload.namespace, name) not in cluster.claims:
+        size, filesystem = disk.gibibytes * _GI, (disk.export or disk.gibibytes) * _GI
+        cluster.add_claim(
+            workload.namespace,
+            name,
+            size,
+            labels={"app": workload.name},
+            created=started,
+            storage_class=disk.storage_class,
+            filesystem=filesystem,
+            block=disk.block,
+            reports=disk.reports,
+            # The older, the fuller.
+            used=filesystem // 20,
+            growth=filesystem // (30 * _DAY // SECOND),
+        )
+    return {disk.volume: name}
 
 
 def _pod_name(workload: Workload, template: str, number: int, chance: random.Random) -> str:

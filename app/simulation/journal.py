@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from app.simulation.model import EventType, SimulatedCluster, SimulatedNode, SimulatedPod
-from app.simulation.objects import Object, node_object, pod_object
+from app.simulation.model import EventType, SimulatedCluster, SimulatedNode, SimulatedPod, Thing
+from app.simulation.objects import Object, claim_object, node_object, pod_object
 
 _KEPT = 10_000
 
 
 class Event(Struct, frozen=True):
-    """One change. `resource` is nodes or pods."""
+    """One change. `resource` is nodes, pods or persistentvolumeclaims."""
 
     version: int
     type: EventType
@@ -44,11 +44,19 @@ class Journal:
         """The watcher has ended."""
         self._waiters.discard(waiter)
 
-    def _record(self, event: EventType, thing: SimulatedNode | SimulatedPod) -> None:
+    def _record(self, event: EventType, thing: Thing) -> None:
         if len(self._events) == _KEPT:
             self.start = self._events[0].version
         self.version = thing.version
-        resource, found = ("nodes", node_object(thing)) if isinstance(thing, SimulatedNode) else ("pods", pod_object(thing))
+        resource, found = _object(thing)
         self._events.append(Event(thing.version, event, resource, found))
         for waiter in self._waiters:
             waiter.set()
+
+
+def _object(thing: Thing) -> tuple[str, Object]:
+    if isinstance(thing, SimulatedNode):
+        return "nodes", node_object(thing)
+    if isinstance(thing, SimulatedPod):
+        return "pods", pod_object(thing)
+    return "persistentvolumeclaims", claim_object(thing)

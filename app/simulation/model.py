@@ -1,4 +1,4 @@
-"""A cluster that exists only here: nodes, pods, containers and what they use, the same for the same seed.
+"""A cluster that exists only here: nodes, pods, containers, claims and what they use, the same for the same seed.
 
 The model is what is true; app/simulation/kubelet.py shows it as a kubelet would, app/simulation/apiserver.py as a kube-apiserver would.
 It is not thread-safe: one event loop (or one thread) owns it.
@@ -17,7 +17,7 @@ from msgspec import Struct
 from app.clock import Clock
 from app.errors import KubeglanceError
 from app.kube.records import Key
-from app.simulation.curves import IDLE, SECOND, Housekeeping, Load, Usage
+from app.simulation.curves import IDLE, PAGE, SECOND, Housekeeping, Load, Usage
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 _FORGOTTEN_AFTER = 120 * SECOND  # how long a finished container can still be asked about
@@ -78,8 +78,43 @@ class SimulatedContainer:
 
 
 @dataclass(slots=True, eq=False)
+class SimulatedClaim:
+    """A persistent volume claim. Sizes are bytes.
+
+    `filesystem` is what a kubelet sees of its volume: of an NFS export or a local folder that is the whole export or disk. One that does
+    not `report` has a driver that tells kubelets nothing. `used` bytes were in it when it was created, and each second brings `growth`.
+    """
+
+    namespace: str
+    name: str
+    uid: str
+    labels: dict[str, str]
+    created: int
+    storage_class: str
+    requested: int
+    filesystem: int
+    bound: bool
+    block: bool
+    reports: bool
+    used: int
+    growth: int
+    version: int = 0
+
+    @property
+    def key(self) -> Key:
+        return (self.namespace, self.name)
+
+    def used_at(self, t: int) -> int:
+        """What is stored at `t`, whole pages, never quite all that fits."""
+        return min(self.used + self.growth * max(0, t - self.created) // SECOND, self.filesystem * 19 // 20) // PAGE * PAGE
+
+
+@dataclass(slots=True, eq=False)
 class SimulatedPod:
-    """A pod that is bound to a node. `owner` is (kind, name), ("", "") for a naked pod; `past` holds earlier runs of its containers."""
+    """A pod that is bound to a node. `owner` is (kind, name), ("", "") for a naked pod; `past` holds earlier runs of its containers.
+
+    `claims` are those that it mounts, by the name of its volume.
+    """
 
     namespace: str
     name: str
@@ -91,6 +126,7 @@ class SimulatedPod:
     host_network: bool
     containers: dict[str, SimulatedContainer]
     housekeeping: Housekeeping
+    claims: dict[str, SimulatedClaim]
     version: int = 0
     past: list[SimulatedContainer] = field(default_factory=list)
 
@@ -113,7 +149,10 @@ SYSTEM_LOAD = Load(cpu=120_000_000, memory=900 * 2**20, cpu_swing=40_000_000, me
 
 @dataclass(slots=True, eq=False)
 class SimulatedNode:
-    """A node and its kubelet. CPU is nanocores, memory bytes, times Unix ns; `system` is what runs there beside pods."""
+    """A node and its kubelet. CPU is nanocores, memory bytes, times Unix ns; `system` is what runs there beside pods.
+
+    `pressure` is whether its kernel tells how long tasks wait (PSI): on a host of cgroup v1 kubelets report zeros.
+    """
 
     name: str
     uid: str
@@ -129,6 +168,7 @@ class SimulatedNode:
     memory_allocatable: int
     system: Usage
     housekeeping: Housekeeping
+    pressure: bool
     fault: Fault = Fault.NONE
     version: int = 0
     pods: dict[Key, SimulatedPod] = field(default_factory=dict)
@@ -152,7 +192,8 @@ class SimulatedNode:
         return self.system.memory_at(t) + self.pods_memory_at(t)
 
 
-Listener = Callable[[EventType, SimulatedNode | SimulatedPod], None]
+Thing = SimulatedNode | SimulatedPod | SimulatedClaim
+Listener = Callable[[EventType, Thing], None]
 
 
 class SimulatedCluster:
@@ -164,6 +205,7 @@ class SimulatedCluster:
         self.version = 1000
         self.nodes: dict[str, SimulatedNode] = {}
         self.pods: dict[Key, SimulatedPod] = {}
+        self.claims: dict[Key, SimulatedClaim] = {}
         self._listeners: list[Listener] = []
         self._addresses = itertools.count()
 
@@ -188,6 +230,7 @@ class SimulatedCluster:
         cpu: int = 4 * 10**9,
         memory: int = 16 * 2**30,
         system: Load = SYSTEM_LOAD,
+        pressure: bool = False,
     ) -> SimulatedNode:
         """A new node, `created` (default: 30 days ago) and booted then. The default `address` is the next free one in 127.0.0.0/8."""
         if name in self.nodes:
@@ -209,6 +252,7 @@ class SimulatedCluster:
             memory_allocatable=memory - min(memory // 10, 1536 * 2**20) // 4096 * 4096,
             system=Usage(system, created),
             housekeeping=Housekeeping(created, self._number("node", name)),
+            pressure=pressure,
         )
         self.nodes[name] = node
         self._changed("ADDED", node)
@@ -226,8 +270,9 @@ class SimulatedCluster:
         owner: tuple[str, str] = ("", ""),
         started: int | None = None,
         host_network: bool = False,
+        claims: Mapping[str, str] | None = None,
     ) -> SimulatedPod:
-        """A new running pod; `started` (default: now) is when its containers began."""
+        """A new running pod; `started` (default: now) is when its containers began. `claims` are names of claims by volume."""
         host = self.node(node)
         if (namespace, name) in self.pods:
             raise SimulationError(f'pod "{namespace}/{name}" exists already')
@@ -244,12 +289,65 @@ class SimulatedCluster:
             host_network=host_network,
             containers={},
             housekeeping=Housekeeping(started, self._number("pod", uid)),
+            claims={volume: self.claim(namespace, claim) for volume, claim in (claims or {}).items()},
         )
         for spec in containers:
             pod.containers[spec.name] = self._run(pod, spec, started)
         self.pods[pod.key] = host.pods[pod.key] = pod
         self._changed("ADDED", pod)
         return pod
+
+    def add_claim(
+        self,
+        namespace: str,
+        name: str,
+        requested: int,
+        *,
+        labels: Mapping[str, str] | None = None,
+        created: int | None = None,
+        storage_class: str = "fast",
+        filesystem: int | None = None,
+        bound: bool = True,
+        block: bool = False,
+        reports: bool = True,
+        used: int = 0,
+        growth: int = 0,
+    ) -> SimulatedClaim:
+        """A new claim, `created` (default: now); its `filesystem` is as large as was asked for if nothing else is told."""
+        if (namespace, name) in self.claims:
+            raise SimulationError(f'claim "{namespace}/{name}" exists already')
+        created = self.now() if created is None else created
+        claim = SimulatedClaim(
+            namespace=namespace,
+            name=name,
+            uid=self._uid("claim", namespace, name, str(created)),
+            labels=dict(labels or {}),
+            created=created,
+            storage_class=storage_class,
+            requested=requested,
+            filesystem=requested if filesystem is None else filesystem,
+            bound=bound,
+            block=block,
+            reports=reports,
+            used=used,
+            growth=growth,
+        )
+        self.claims[claim.key] = claim
+        self._changed("ADDED", claim)
+        return claim
+
+    def claim(self, namespace: str, name: str) -> SimulatedClaim:
+        """The claim of that name. Raises SimulationError."""
+        try:
+            return self.claims[namespace, name]
+        except KeyError:
+            raise SimulationError(f'the simulated cluster has no claim "{namespace}/{name}"') from None
+
+    def delete_claim(self, namespace: str, name: str) -> None:
+        """The claim is gone."""
+        claim = self.claim(namespace, name)
+        del self.claims[claim.key]
+        self._changed("DELETED", claim)
 
     def node(self, name: str) -> SimulatedNode:
         """The node of that name. Raises SimulationError."""
@@ -342,7 +440,7 @@ class SimulatedCluster:
         node.carried += sum(pod.cpu_ns(now) for pod in old)
         node.leaving = [pod for pod in node.leaving if pod not in old]
 
-    def _changed(self, event: EventType, thing: SimulatedNode | SimulatedPod) -> None:
+    def _changed(self, event: EventType, thing: Thing) -> None:
         self.version += 1
         thing.version = self.version
         for listener in tuple(self._listeners):

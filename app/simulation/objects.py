@@ -1,11 +1,11 @@
-"""Nodes, pods and namespaces of the simulated cluster as the JSON objects that a kube-apiserver serves."""
+"""Nodes, pods, claims and namespaces of the simulated cluster as the JSON objects that a kube-apiserver serves."""
 
 import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
 from app.simulation.curves import SECOND
-from app.simulation.model import ContainerSpec, SimulatedContainer, SimulatedNode, SimulatedPod
+from app.simulation.model import ContainerSpec, SimulatedClaim, SimulatedContainer, SimulatedNode, SimulatedPod
 from app.wire.quantity import format_bytes, format_cpu
 
 KUBERNETES_VERSION = "v1.37.2"
@@ -86,6 +86,8 @@ def pod_object(pod: SimulatedPod) -> Object:
         spec["initContainers"] = [{**_container(run.spec), "restartPolicy": "Always"} for run in sidecars]
     if pod.host_network:
         spec["hostNetwork"] = True
+    mounted = [{"name": volume, "persistentVolumeClaim": {"claimName": claim.name}} for volume, claim in pod.claims.items()]
+    spec["volumes"] = [{"name": "scratch", "emptyDir": {}}, *mounted]
     conditions = (("PodScheduled", True), ("Initialized", True), ("ContainersReady", ready), ("Ready", ready))
     status: Object = {
         "phase": "Running",
@@ -100,6 +102,36 @@ def pod_object(pod: SimulatedPod) -> Object:
     if sidecars:
         status["initContainerStatuses"] = [_status(run) for run in sidecars]
     return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status}
+
+
+def claim_object(claim: SimulatedClaim) -> Object:
+    """A v1 PersistentVolumeClaim: Bound, or Pending."""
+    size = {"storage": format_bytes(claim.requested)}
+    spec: Object = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": size},
+        "storageClassName": claim.storage_class,
+        "volumeMode": "Block" if claim.block else "Filesystem",
+    }
+    status: Object = {"phase": "Pending"}
+    if claim.bound:
+        spec["volumeName"] = f"pvc-{claim.uid}"
+        status = {"phase": "Bound", "accessModes": spec["accessModes"], "capacity": size}
+    return {
+        "kind": "PersistentVolumeClaim",
+        "apiVersion": "v1",
+        "metadata": {
+            "name": claim.name,
+            "namespace": claim.namespace,
+            "uid": claim.uid,
+            "resourceVersion": str(claim.version),
+            "creationTimestamp": rfc3339(claim.created),
+            "labels": dict(sorted(claim.labels.items())),
+            "annotations": {"volume.kubernetes.io/storage-provisioner": f"{claim.storage_class}.csi.example.com"},
+        },
+        "spec": spec,
+        "status": status,
+    }
 
 
 def namespace_object(name: str, version: int, created: int) -> Object:

@@ -22,17 +22,17 @@ NOW = (SINCE + 3600) * SECOND
 
 
 @pytest.fixture
-def reference() -> tuple[str, bytes]:
-    """What app/simulation answers for the same names."""
+def reference() -> tuple[str, bytes, bytes]:
+    """What app/simulation answers for the same names: resource metrics, the short summary, the full one."""
     cluster = SimulatedCluster(ManualClock(wall=NOW / SECOND))
     node = cluster.add_node(PLAN.node_name(1), created=PLAN.booted * SECOND)
     for pod in PLAN.pods_of(1):
         specs = [ContainerSpec(name, Curve(cpu=10**7, memory=2**24), memory_limit=pod.memory_limit(name)) for name in pod.containers]
         cluster.add_pod(pod.namespace, pod.name, node.name, specs, uid=pod.uid, started=pod.started * SECOND)
-    return resource_metrics(node, NOW), summary(node, NOW, only_cpu_and_memory=True)
+    return resource_metrics(node, NOW), summary(node, NOW, only_cpu_and_memory=True), summary(node, NOW)
 
 
-def test_the_lines_are_those_of_the_reference_but_for_the_values(reference: tuple[str, bytes]) -> None:
+def test_the_lines_are_those_of_the_reference_but_for_the_values(reference: tuple[str, bytes, bytes]) -> None:
     def without_values(text: str) -> list[str]:
         return [re.sub(r" [^ ]+( \d{13})?$", "", line) if not line.startswith("#") else line for line in text.splitlines()]
 
@@ -41,13 +41,21 @@ def test_the_lines_are_those_of_the_reference_but_for_the_values(reference: tupl
     assert ours.endswith("\n")
 
 
-def test_the_summary_has_the_form_of_the_reference(reference: tuple[str, bytes]) -> None:
+def test_the_summary_has_the_form_of_the_reference(reference: tuple[str, bytes, bytes]) -> None:
     def names(text: bytes) -> list[str]:
         return re.findall(r'^ *"\w+":', text.decode(), re.MULTILINE)
 
     ours = NodeBodies(PLAN, 1, {}).summary.at(NOW)
     assert names(reference[1]) == names(ours)
     assert _keys(msgspec.json.decode(reference[1])) == _keys(msgspec.json.decode(ours))
+
+
+def test_the_full_summary_has_the_form_of_the_reference(reference: tuple[str, bytes, bytes]) -> None:
+    """But for the volume of the pod's token, and numbers of pressure: a real pod has the one, and a host of cgroup v2 tells the other."""
+    ours = msgspec.json.decode(NodeBodies(PLAN, 1, {}).full_summary.at(NOW))
+    for pod in ours["pods"]:
+        assert pod["volume"].pop()["name"] == "kube-api-access"
+    assert _names(msgspec.json.decode(reference[2])) == _names(ours)
 
 
 def test_collectors_read_what_the_plan_says() -> None:
@@ -93,9 +101,11 @@ def test_a_body_is_the_same_whatever_was_asked_before() -> None:
     for step in range(0, 60, 7):
         asked.resource.at(NOW + step * SECOND)
         asked.summary.at(NOW + step * SECOND)
+        asked.full_summary.at(NOW + step * SECOND)
     later = NOW + 63 * SECOND
     assert fresh.resource.at(later) == asked.resource.at(later)
     assert fresh.summary.at(later) == asked.summary.at(later)
+    assert fresh.full_summary.at(later) == asked.full_summary.at(later)
 
 
 def _rate(before: Sample | None, after: Sample | None) -> float:
@@ -109,3 +119,10 @@ def _keys(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _keys(inner) for name, inner in value.items()}
     return [_keys(inner) for inner in value] if isinstance(value, list) else type(value)
+
+
+def _names(value: Any) -> Any:
+    """The names of a document in their order."""
+    if isinstance(value, dict):
+        return [(name, _names(inner)) for name, inner in value.items()]
+    return [_names(inner) for inner in value] if isinstance(value, list) else None

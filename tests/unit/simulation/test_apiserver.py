@@ -192,10 +192,10 @@ async def test_everybody_may_ask_about_himself() -> None:
     assert (await review("serving", "selfsubjectaccessreviews", spec))["allowed"] is False
 
 
-async def watched(cluster: SimulatedCluster, params: dict[str, Any], *changes: Any) -> list[dict[str, Any]]:
+async def watched(cluster: SimulatedCluster, params: dict[str, Any], *changes: Any, path: str = PODS) -> list[dict[str, Any]]:
     """The events of one watch of 100 s (of virtual time), while one change happens every 10 s."""
     async with client(cluster) as http, asyncio.TaskGroup() as group:
-        watch = group.create_task(http.get(PODS, params={"watch": "true", "timeoutSeconds": 100, **params}))
+        watch = group.create_task(http.get(path, params={"watch": "true", "timeoutSeconds": 100, **params}))
         for change in changes:
             await asyncio.sleep(10)
             change()
@@ -232,6 +232,52 @@ async def test_a_watch_without_a_version_begins_with_what_is_there() -> None:
     assert [event["type"] for event in plain] == ["ADDED"] * 3
     assert [event["type"] for event in marked[:4]] == ["ADDED"] * 3 + ["BOOKMARK"]
     assert marked[3]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+
+
+async def test_claims_are_objects_like_others() -> None:
+    """kubeglance lists them, pods name them, and `kubectl get pvc` shows them: one that is bound, one that is not."""
+    cluster = SimulatedCluster(ManualClock())
+    cluster.add_node("n")
+    cluster.add_claim("default", "data", 2**30, labels={"app": "db"})
+    cluster.add_claim("other", "waits", 2**30, bound=False, block=True)
+    cluster.add_pod("default", "db-0", "n", [ContainerSpec("c")], claims={"v": "data"})
+    async with client(cluster) as http:
+        data, waits = (await http.get("/api/v1/persistentvolumeclaims")).json()["items"]
+        table = (
+            await http.get("/api/v1/persistentvolumeclaims", headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"})
+        ).json()
+        (pod,) = (await http.get("/api/v1/namespaces/default/pods")).json()["items"]
+        namespaces = names(await http.get("/api/v1/namespaces"))
+
+    assert (data["status"]["capacity"], data["metadata"]["labels"], data["spec"]["volumeMode"]) == (
+        {"storage": "1Gi"},
+        {"app": "db"},
+        "Filesystem",
+    )
+    assert (waits["status"], "volumeName" in waits["spec"], waits["spec"]["volumeMode"]) == ({"phase": "Pending"}, False, "Block")
+    assert {"name": "v", "persistentVolumeClaim": {"claimName": "data"}} in pod["spec"]["volumes"]
+    assert [row["cells"][:2] for row in table["rows"]] == [["data", "Bound"], ["waits", "Pending"]]
+    assert {len(row["cells"]) for row in table["rows"]} == {len(table["columnDefinitions"])}
+    assert "other" in namespaces
+
+
+@pytest.mark.looptime
+async def test_changes_of_claims_are_told() -> None:
+    """A watch of claims tells of claims alone."""
+    cluster = generate(LoopClock(), nodes=1, pods=1)
+    events = await watched(
+        cluster,
+        {"resourceVersion": cluster.version},
+        lambda: cluster.add_claim("default", "data", 2**30),
+        lambda: cluster.add_pod("default", "p", "worker-0", [ContainerSpec("c")], claims={"v": "data"}),
+        lambda: cluster.delete_claim("default", "data"),
+        path="/api/v1/persistentvolumeclaims",
+    )
+
+    assert [(event["type"], event["object"]["kind"]) for event in events] == [
+        ("ADDED", "PersistentVolumeClaim"),
+        ("DELETED", "PersistentVolumeClaim"),
+    ]
 
 
 @pytest.mark.looptime
@@ -293,7 +339,8 @@ async def test_discovery_is_asked_as_the_aggregator() -> None:
     assert (v2.json()["kind"], v2.headers["content-type"]) == ("APIGroupDiscoveryList", AGGREGATED_DISCOVERY)
     assert (legacy.json()["kind"], group.json()["kind"]) == ("APIGroupList", "APIGroup")
     assert {headers["x-remote-user"][0] for _, headers in target.seen} == {"system:kube-aggregator"}
-    assert [r["resource"] for r in core.json()["items"][0]["versions"][0]["resources"]] == ["configmaps", "namespaces", "nodes", "pods"]
+    resources = [each["resource"] for each in core.json()["items"][0]["versions"][0]["resources"]]
+    assert resources == ["configmaps", "namespaces", "nodes", "persistentvolumeclaims", "pods"]
 
 
 async def test_a_silent_target_is_unavailable() -> None:

@@ -138,6 +138,48 @@ def test_cpu_and_memory_only() -> None:
     assert {"io", "rootfs", "logs"} == set(full["pods"][0]["containers"][0]) - set(small["pods"][0]["containers"][0])
 
 
+def test_volumes_are_told_as_far_as_drivers_tell_of_them() -> None:
+    """Each has its claim; of a device only the size is known and the rest is 0; one without statistics, or without a volume, is not told;
+    of an export all of it is seen; nothing is told before a volume was measured."""
+    clock = ManualClock(NOW)
+    cluster = SimulatedCluster(clock)
+    node = cluster.add_node("n")
+    cluster.add_claim("ns", "data", 2**30, used=2**20, growth=2**20)
+    cluster.add_claim("ns", "device", 2**30, block=True)
+    cluster.add_claim("ns", "export", 2**30, filesystem=2**40)
+    cluster.add_claim("ns", "silent", 2**30, reports=False)
+    cluster.add_claim("ns", "unbound", 2**30, bound=False)
+    cluster.add_pod("ns", "p", "n", [ContainerSpec("c")], claims={name: name for _, name in cluster.claims})
+    told = []
+    for seconds in (30, 60):
+        clock.advance(seconds)
+        told.append(json.loads(summary(node, cluster.now()))["pods"][0].get("volume"))
+
+    assert told[0] is None
+    scratch, data, device, export = told[1]
+    assert scratch["name"] == "scratch"
+    assert [each["pvcRef"] for each in (data, device, export)] == [
+        {"name": name, "namespace": "ns"} for name in ("data", "device", "export")
+    ]
+    assert (data["usedBytes"], data["availableBytes"], data["capacityBytes"]) == (61 * 2**20, 2**30 - 61 * 2**20, 2**30)
+    assert data["inodesFree"] + data["inodesUsed"] == data["inodes"]
+    assert {name: value for name, value in device.items() if name not in {"time", "name", "pvcRef"} and value} == {"capacityBytes": 2**30}
+    assert export["capacityBytes"] == 2**40
+
+
+def test_pressure_is_told_where_the_kernel_tells_it() -> None:
+    """On a host of cgroup v1 all is 0. Elsewhere counters grow, shares are percentages, and what all wait for is less than what some do."""
+    cluster = SimulatedCluster(ManualClock(NOW))
+    for name, pressure in (("v1", False), ("v2", True)):
+        cluster.add_node(name, pressure=pressure)
+        cluster.add_pod("ns", name, name, [ContainerSpec("c", BURNER)], started=(NOW - 600) * SECOND)
+    none, some = (json.loads(summary(node, cluster.now()))["pods"][0]["containers"][0]["cpu"]["psi"] for node in cluster.nodes.values())
+
+    assert none == {kind: {"total": 0, "avg10": 0, "avg60": 0, "avg300": 0} for kind in ("full", "some")}
+    assert some["some"]["total"] > some["full"]["total"] > 0
+    assert 100 > some["some"]["avg60"] > some["full"]["avg60"] > 0
+
+
 def test_a_summary_is_indented_by_one_space() -> None:
     """go-restful writes the summary indented; sizes and parsers of readers meet the real thing."""
     cluster, node = one_pod((NOW - 300) * SECOND)
