@@ -1,8 +1,15 @@
 """How the sources are: for each what came of its last collections. Whoever collects reports here; the kind Collector shows it."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
+
+from app.cache.collection import Collection, Item
+from app.cache.versions import Versions
+from app.kube.records import Key, Labels
+
+MOST_FAILING = 20
+"""Targets of one source that are named where they fail."""
 
 
 class TargetReport(Struct, frozen=True):
@@ -19,10 +26,14 @@ class TargetReport(Struct, frozen=True):
 class Report(Struct, frozen=True):
     """One source. Times are Unix ns, 0 where there is none yet; durations are seconds.
 
-    `name` is the object's name: the collector's for kubelets, the declaration's else. `source` is its type (kubelet_summary, http, ...).
-    `targets` and `healthy` count what is asked; `items` is what the last good collection gave, `dropped` what of it could not be used.
-    `last` is the last good collection, `took` how long it needed, `next` when the next is due. `invalid` is the fault of a newer version
-    of the declaration that could not be taken, "" if there is none; `file` is where the declaration stands.
+    `name` is the object's name: the collector's for kubelets, the declaration's else. `source` is its type (kubelet, http, ...).
+    `targets` counts what is asked, `healthy` those of which the last collection was good, `pending` those that were not asked yet; all
+    others fail, and `failing` names MOST_FAILING of them at most. `items` is what the last good collection gave, `dropped` what of it could
+    not be used. `last` is the last good collection, `took` how long it needed, `next` when the next is due; `failures` counts the
+    collections that failed in a row, of the target that has most. `error` is the last one's message, "" where nothing fails.
+
+    `invalid` is the fault of a newer version of the declaration that could not be taken, "" if there is none; `file` is where the
+    declaration stands.
     """
 
     name: str
@@ -43,14 +54,19 @@ class Report(Struct, frozen=True):
     error: str = ""
     invalid: str = ""
     failing: tuple[TargetReport, ...] = ()
+    pending: int = 0
 
 
 class Reports:
-    """The newest report of each source. Listeners hear the names of those that changed."""
+    """The newest report of each source. Listeners hear the names of those that changed.
+
+    `askers` are those who would report too often: each gives its reports when somebody reads.
+    """
 
     def __init__(self) -> None:
         self._reports: dict[str, Report] = {}
         self.listeners: list[Callable[[Iterable[str]], None]] = []
+        self.askers: list[Callable[[], Iterable[Report]]] = []
 
     def get(self, name: str) -> Report | None:
         return self._reports.get(name)
@@ -69,6 +85,53 @@ class Reports:
         if self._reports.pop(name, None) is not None:
             self._tell(name)
 
+    def ask(self) -> None:
+        """Have the askers report."""
+        for asker in self.askers:
+            for report in asker():
+                self.put(report)
+
     def _tell(self, name: str) -> None:
         for listener in self.listeners:
             listener((name,))
+
+
+class ReportObjects:
+    """The reports as readers of objects see them (app/kinds/_catalog.py), brought up to date when somebody looks."""
+
+    def __init__(self, reports: Reports, versions: Versions) -> None:
+        self._reports = reports
+        self._versions = versions
+        self._collection = Collection(why=lambda _key: None, version=versions.current)
+        self._changed = set(reports.names())
+        reports.listeners.append(self._changed.update)
+
+    @property
+    def version(self) -> int:
+        return self._newest().version
+
+    @property
+    def why(self) -> Callable[[Key], str | None]:
+        return self._collection.why
+
+    def __len__(self) -> int:
+        return len(self._newest())
+
+    def get(self, key: Key) -> Item | None:
+        return self._newest().get(key)
+
+    def snapshot(self, namespace: str | None = None) -> Sequence[Item]:
+        return self._newest().snapshot(namespace)
+
+    def labelled(self, matches: Callable[[Labels], bool], namespace: str | None = None, *, most: int) -> Sequence[Item] | None:
+        return self._newest().labelled(matches, namespace, most=most)
+
+    def _newest(self) -> Collection:
+        self._reports.ask()
+        if self._changed:
+            version = self._versions.next()
+            reports = {name: self._reports.get(name) for name in self._changed}
+            items = [Item(("", name), (), version, report) for name, report in reports.items() if report is not None]
+            self._collection.replace(items, [("", name) for name, report in reports.items() if report is None], version)
+            self._changed.clear()
+        return self._collection

@@ -124,8 +124,8 @@ class NodeRecord(Struct, frozen=True, gc=False):
 class ClaimRecord(Struct, frozen=True, gc=False):
     """One persistent volume claim. `phase` is Pending, Bound or Lost; `block`: its volume is a raw device (volumeMode Block).
 
-    `requested` is what it asks for and `capacity` what it was given, in bytes, None where that is not told. `volume` is the PersistentVolume
-    that it is bound to, "" if none; `provisioner` is who makes its volumes, "" where the claim does not say.
+    `requested` is what it asks for and `capacity` what it was given, in bytes, None where that is not told. `volume` is the
+    PersistentVolume that it is bound to, "" if none; `provisioner` is who makes its volumes, "" where the claim does not say.
     """
 
     namespace: str

@@ -15,13 +15,16 @@ log = structlog.get_logger(__name__)
 
 
 class Fault(Struct, frozen=True):
-    """Why a target fails, and since when (monotonic seconds). `told` is whether a warning was due: the node was Ready meanwhile."""
+    """Why a target fails, since when (monotonic seconds), and how often in a row. `told` is whether a warning was due: the node was Ready
+    meanwhile.
+    """
 
     cause: Cause
     message: str
     remedy: str
     since: float
     told: bool
+    failures: int = 1
 
 
 class Faults:
@@ -48,8 +51,8 @@ class Faults:
         before = self._current.get((node, collector))
         same = before is not None and before.cause == error.cause
         told = ready or (same and before is not None and before.told)
-        since = at if before is None else before.since
-        self._current[node, collector] = Fault(error.cause, error.message, error.remedy, since, told)
+        since, failures = (at, 1) if before is None else (before.since, before.failures + 1)
+        self._current[node, collector] = Fault(error.cause, error.message, error.remedy, since, told, failures)
         if not same:
             if before is not None:
                 self._count(collector, before.cause, -1)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
+from msgspec import Struct
 
 from app.clock import Clock
 from app.errors import KubeError
@@ -45,6 +46,15 @@ class Surroundings:
     turns: Turns
 
 
+class Good(Struct, frozen=True, gc=False):
+    """What a good scrape gave: when it ended (Unix seconds), how long it took, its pods and node, and what of it could not be used."""
+
+    at: float
+    took: float
+    items: int
+    dropped: int
+
+
 class Scraper:
     """Scrapes one node for ever. Nothing but cancellation ends `run`: whatever happens becomes a CollectError for the sink."""
 
@@ -75,6 +85,8 @@ class Scraper:
         self._confused = False
         self._layout: object = None
         """That of the last scrape, if it gave a batch; always of the first target."""
+        self.good: Good | None = None
+        """The last good scrape."""
 
     async def run(self) -> None:
         """Scrape on the schedule, for ever."""
@@ -116,20 +128,18 @@ class Scraper:
             what = f"unexpected error: {type(exc).__name__}: {exc}"
             self._failed(CollectError(Cause.PAYLOAD, what, "please report it, with the log's traceback"), began)
         else:
-            now = around.clock.monotonic()
-            self._took(took, success=True)
+            now, wall = around.clock.monotonic(), around.clock.wall()
+            around.metrics.scraped(self._node, seconds=took, at=wall, success=True)
+            self.good = Good(wall, took, len(batch.pods) + (batch.node is not None), batch.dropped)
             self._schedule.succeeded(settled=settled)
             around.metrics.published(name, seconds=now - began, dropped=batch.dropped)
             around.faults.succeeded(self._node, name, at=now)
         self._answered()
 
-    def _took(self, seconds: float, *, success: bool) -> None:
-        self._around.metrics.scraped(self._node, seconds=seconds, at=self._around.clock.wall(), success=success)
-
     def _failed(self, error: CollectError, began: float) -> None:
         around, name = self._around, self._job.collector.name
         now = around.clock.monotonic()
-        self._took(now - began, success=False)
+        around.metrics.scraped(self._node, seconds=now - began, at=around.clock.wall(), success=False)
         note = ""
         if self._stand_in and (name, error.cause) in _LASTING:
             self._schedule.rest(now, REST_S)

@@ -17,7 +17,7 @@ def _faults() -> tuple[Faults, Metrics]:
 
 
 def test_a_fault_is_logged_when_it_starts_changes_and_ends() -> None:
-    """The same cause again is no news; `since` is that of the start."""
+    """The same cause again is no news; `since` is that of the start, and all failures in a row are counted."""
     faults, _ = _faults()
     with capture_logs() as logs:
         for at, cause in enumerate([Cause.DIAL, Cause.DIAL, Cause.DEADLINE, Cause.DEADLINE]):
@@ -28,7 +28,7 @@ def test_a_fault_is_logged_when_it_starts_changes_and_ends() -> None:
 
     assert [(entry["log_level"], entry["cause"]) for entry in logs] == [("warning", "dial"), ("warning", "deadline"), ("info", "deadline")]
     assert logs[-1]["after_s"] == 9.0
-    assert kept == {("n1", "c"): Fault(Cause.DEADLINE, "m", "r", 0, told=True)}
+    assert kept == {("n1", "c"): Fault(Cause.DEADLINE, "m", "r", 0, told=True, failures=4)}
     assert faults.current() == {}
 
 

@@ -157,3 +157,30 @@ async def test_a_thousand_nodes_start_within_five_seconds() -> None:
         assert 430 < half < 570
         assert len({url for _, url in setup.collectors[0].asked}) == 1000
         assert setup.pool.first_round_ended
+
+
+async def test_reports_tell_how_each_collector_is() -> None:
+    """Worked out when somebody asks: who answers, who fails and since when, and what the last good scrapes gave."""
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor, FakeCollector(EMPTY, CollectError(Cause.DIAL, "refused")), FakeCollector(30.0, name="kubelet_summary"))
+        setup.change(None, _node("good"))
+        await asyncio.sleep(1)
+        setup.change(None, _node("bad", ""))
+        light, full = setup.pool.reports()
+
+        assert (light.name, light.source, light.interval, light.ttl) == ("kubelet-resource", "kubelet", 15.0, 60.0)
+        assert (light.targets, light.healthy, light.pending, light.failures) == (2, 1, 0, 1)
+        assert light.error.startswith("address 1: node bad has no usable address")
+        (failing,) = light.failing
+        assert (failing.name, failing.cause, failing.failures) == ("bad", "address", 1)
+        assert failing.since == pytest.approx(setup.around.clock.wall() * 1e9, abs=1e9)
+        assert light.last == pytest.approx(setup.around.clock.wall() * 1e9, abs=2e9)
+        assert (full.name, full.targets, full.healthy, full.pending, full.last) == ("kubelet-summary", 2, 0, 1, 0)
+
+        await asyncio.sleep(20)
+        (light, _) = setup.pool.reports()
+        assert (light.healthy, light.failures, light.error.partition(":")[0]) == (0, 1, "address 1, dial 1")
+        assert light.last > 0, "the last good one is remembered"
+        setup.change(_node("bad", ""), None)
+        (light, _) = setup.pool.reports()
+        assert (light.targets, [target.name for target in light.failing]) == (1, ["good"])
