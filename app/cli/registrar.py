@@ -133,7 +133,7 @@ async def _run(arguments: argparse.Namespace, clock: Clock) -> int:
 
 
 class _Asker:
-    """Asks kubeglance itself what it serves: with our own credentials, which its TokenReview knows, verified by the bundle of the moment."""
+    """Asks kubeglance itself what it serves: with our own credentials, as any client does, verified by the bundle of the moment."""
 
     def __init__(self, url: str, server_name: str, connection: Connection) -> None:
         self._url = url

@@ -213,7 +213,7 @@ class Follower:
     def _report(self, size: int) -> None:
         trouble = self._trouble
         invalid = "; ".join(f"ApplicationDefinition {name}: {fault}" for name, fault in sorted(self._faults.items())[:_MOST_FAULTS])
-        failing = ()
+        failing: tuple[TargetReport, ...] = ()
         if trouble is not None:
             failing = (TargetReport("kube-apiserver", str(trouble.cause), trouble.message, self._since, self._failures),)
         self._reports.put(

@@ -1,4 +1,4 @@
-"""A thin client of kube-apiserver: get, create, replace, delete, pages of a list, the lines of a watch. It knows no kinds and keeps nothing.
+"""A thin client of kube-apiserver: get and write objects, pages of a list, the lines of a watch. It knows no kinds and keeps nothing.
 
 Foreign exceptions end here: callers see KubeError, or KubeUnavailable where another try may help.
 """
@@ -74,7 +74,7 @@ class KubeClient:
         return await self._write("POST", path, body)
 
     async def replace(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """PUT `body`, whose metadata.resourceVersion says what it replaces; the object as it is now. Raises KubeError, 409 for a conflict."""
+        """PUT `body`, whose metadata.resourceVersion says what it replaces; the object as it is now. Raises KubeError (409: conflict)."""
         return await self._write("PUT", path, body)
 
     async def delete(self, path: str, *, uid: str) -> None:

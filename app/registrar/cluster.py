@@ -1,4 +1,4 @@
-"""What the registrar reads and writes: Secrets with its certificates, APIServices and ClusterRoles, a ConfigMap with what it did, Events."""
+"""What the registrar reads and writes: Secrets with certificates, APIServices and ClusterRoles, a ConfigMap with its status, Events."""
 
 import base64
 import binascii

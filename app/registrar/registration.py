@@ -74,6 +74,7 @@ class Plan(NamedTuple):
 
 
 def ref(manifest: Mapping[str, Any]) -> Ref:
+    """What an object is found by."""
     return manifest["kind"], manifest["metadata"]["name"]
 
 
@@ -162,11 +163,7 @@ def _foreign(group: str, existing: Mapping[Ref, Manifest], install: Install) -> 
         service = spec.get("service") or {}
         if (service.get("namespace"), service.get("name")) == (install.namespace, install.service):
             return f"APIService {name} points to this kubeglance already and was made by somebody else, who keeps it"
-        who = (
-            f"Service {service.get('namespace')}/{service.get('name')}"
-            if service
-            else "kube-apiserver itself (a CustomResourceDefinition?)"
-        )
+        who = f"Service {service.get('namespace')}/{service.get('name')}" if service else "kube-apiserver (a CustomResourceDefinition?)"
         return f"APIService {name} is served by {who}: choose another group, or remove what serves it first"
     return ""
 

@@ -63,7 +63,7 @@ def advance(holdings: Holdings, *, clock: Clock, names: Sequence[str], lifetimes
     the bundle of these holdings. What cannot be read counts as not there: it is made anew.
     """
     now = clock.wall()
-    holdings = _authorities(holdings, clock, names[0], lifetimes, published=published)
+    holdings = _authorities(holdings, clock, lifetimes, published=published)
     authority = _authority(holdings.current, clock)
     if authority is None:  # _authorities has just seen to it that there is one
         raise CertificateError("there is no authority to sign with")
@@ -75,18 +75,18 @@ def advance(holdings: Holdings, *, clock: Clock, names: Sequence[str], lifetimes
     return holdings
 
 
-def _authorities(holdings: Holdings, clock: Clock, name: str, lifetimes: Lifetimes, *, published: bool) -> Holdings:
+def _authorities(holdings: Holdings, clock: Clock, lifetimes: Lifetimes, *, published: bool) -> Holdings:
     """The authorities after the step that is due, if one is."""
     now = clock.wall()
     current, following = _authority(holdings.current, clock), _authority(holdings.next, clock)
     if current is None:
         # Nobody trusts what it signed any more than what a new one would: there is nothing to overlap with.
-        fresh = holdings.next if following is not None and holdings.next is not None else _create(name, clock, lifetimes)
+        fresh = holdings.next if following is not None and holdings.next is not None else _create(clock, lifetimes)
         return replace(holdings, current=fresh, next=None, published=0.0)
     if following is None:
         if not _is_due(current.certificate, now):
             return holdings if holdings.next is None else replace(holdings, next=None, published=0.0)
-        return replace(holdings, next=_create(name, clock, lifetimes), published=0.0)
+        return replace(holdings, next=_create(clock, lifetimes), published=0.0)
     if not published:
         return holdings if not holdings.published else replace(holdings, published=0.0)
     if not holdings.published:
@@ -96,8 +96,8 @@ def _authorities(holdings: Holdings, clock: Clock, name: str, lifetimes: Lifetim
     return replace(holdings, current=holdings.next, next=None, previous=holdings.current.certificate, published=0.0)
 
 
-def _create(name: str, clock: Clock, lifetimes: Lifetimes) -> Pair:
-    """A new authority. The serial in its name tells it from the one before, which would else be taken for it."""
+def _create(clock: Clock, lifetimes: Lifetimes) -> Pair:
+    """A new authority. The time in its name tells it from the one before, which would else be taken for it."""
     made = datetime.fromtimestamp(clock.wall(), UTC).strftime("%Y%m%d%H%M%S")
     authority = Authority.create(f"kubeglance registrar {made}", clock, days=lifetimes.authority / _DAY)
     return Pair(authority.certificate_pem, authority.key_pem)

@@ -1,4 +1,4 @@
-"""The registrar's loop: look at what is there, renew what is due, write what is missing, tell what could not be done. Again in some seconds.
+"""The registrar's loop: look at what is there, renew what is due, write what is missing, tell what could not be done, and again.
 
 It keeps no state of its own but what it has told already: a registrar that is started anew goes on where the last one ended.
 """

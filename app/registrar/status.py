@@ -1,4 +1,4 @@
-"""What the registrar says of its work in the ConfigMap that it keeps: the state of each group, and what only an administrator can do. Pure."""
+"""What the registrar says of its work in a ConfigMap: the state of each group, and what only an administrator can do. Pure."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
