@@ -42,6 +42,37 @@ def format_duration(ns: int) -> str:
     return f"{sign}{minutes}m{seconds}" if minutes else f"{sign}{seconds}"
 
 
+def human_duration(ns: int) -> str:
+    """Nanoseconds as kubectl prints ages (duration.HumanDuration of k8s.io/apimachinery): 42s, 5m12s, 3h4m, 2d3h, 12d, 2y5d.
+
+    A second ahead is taken for a clock that is not quite right, more for a fault.
+    """
+    if ns <= -2 * 10**9:
+        return "<invalid>"
+    seconds = max(0, ns // 10**9)
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
+    if seconds < 120:
+        return f"{seconds}s"
+    if minutes < 10:
+        return _two(minutes, "m", seconds % 60, "s")
+    if hours < 3:
+        return f"{minutes}m"
+    if hours < 8:
+        return _two(hours, "h", minutes % 60, "m")
+    if hours < 48:
+        return f"{hours}h"
+    if days < 8:
+        return _two(days, "d", hours % 24, "h")
+    if days < 2 * 365:
+        return f"{days}d"
+    years = days // 365
+    return _two(years, "y", days % 365, "d") if years < 8 else f"{years}y"
+
+
+def _two(large: int, unit: str, small: int, small_unit: str) -> str:
+    return f"{large}{unit}{small}{small_unit}" if small else f"{large}{unit}"
+
+
 def _decimal(value: int, unit: int) -> str:
     """value/unit exactly, without trailing zeros."""
     whole, fraction = divmod(value, unit)

@@ -30,6 +30,8 @@ from app.cache.versions import Versions
 from app.clock import Clock, SystemClock
 from app.errors import KubeglanceError
 from app.http1.channel import Dialer
+from app.kinds._base import Kind
+from app.kinds._catalog import Catalog, Served
 from app.kube import config, watched
 from app.kube.client import KubeClient
 from app.kube.config import Connection
@@ -43,7 +45,7 @@ from app.pipeline.supervise import Supervisor
 from app.pipeline.turns import Turns
 from app.routes.app import create_app
 from app.routes.health import Check, HealthChecks, always_ok
-from app.routes.resources import Served, create_resources
+from app.routes.resources import create_resources
 from app.routes.version import version_info
 from app.serving.dispatch import Dispatcher
 from app.serving.server import Server, server_config
@@ -104,13 +106,14 @@ class Kubeglance:
         self._pool: Pool | None = None
         self._metrics = Metrics(registry)
         versions = Versions(clock, instance=secrets.randbits(10))
-        served = [Served(kind, Collection(why=partial(self._why, kind.subject), version=versions.current)) for kind in kinds.load()]
+        published = self._published(versions)
+        self.catalog = Catalog([Served(kind, projection.collection) for kind, projection in published])
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
             samples=Samples(clock.monotonic),
             sources=[source(job.collector.name, job.interval) for job in self._jobs],
-            projections=[Projection(kind.subject, kind.project, collection) for kind, collection in served],
+            projections=[projection for _, projection in published],
             versions=versions,
             clock=clock,
         )
@@ -123,9 +126,9 @@ class Kubeglance:
             AccessReviewer(self._reviews("authorization_kubeconfig"), clock),
             clock,
         )
-        resources = create_resources(served, gate=gate, clock=clock, versions=versions, observe=self._observe)
+        resources = create_resources(self.catalog, gate=gate, clock=clock, versions=versions, observe=self._observe)
         app = create_app(
-            [kind for kind, _ in served],
+            self.catalog,
             resources,
             gate=gate,
             checks=self._checks(),
@@ -167,6 +170,15 @@ class Kubeglance:
         client = KubeClient(config.load(kubeconfig, clock=self._clock, flag=flag_name(field)))
         self._closing.append(client.aclose)
         return client
+
+    def _published(self, versions: Versions) -> list[tuple[Kind, Projection]]:
+        """The kinds that the store publishes, one object for each node or pod."""
+        published = []
+        for kind in kinds.load():
+            if kind.subject is not None and kind.project is not None:
+                collection = Collection(why=partial(self._why, kind.subject), version=versions.current)
+                published.append((kind, Projection(kind.subject, kind.project, collection)))
+        return published
 
     def _why(self, subject: Subject, key: Key) -> str | None:
         return self.store.why(subject, key)

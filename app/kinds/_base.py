@@ -1,6 +1,6 @@
 """What a kind is: its names, its columns, its schema, and pure functions from the value of an object to its forms."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,10 @@ __all__ = ["Age", "Asked", "Cell", "Column", "Kind", "Subject", "Subresource", "
 
 
 class Age(Struct, frozen=True, gc=False):
-    """A cell that shows how long ago something was (`at`, Unix ns): the age is worked out when the table is read, as of CRD columns of
-    type date."""
+    """A cell that shows how long ago something was (`at`, Unix ns; 0 for not known): worked out when the table is read.
+
+    It stands in a column of type date, as in CRDs, and only there: the rows of a kind with such columns are not kept.
+    """
 
     at: int
 
@@ -26,7 +28,10 @@ Cell = str | int | float | bool | None | Age
 
 @dataclass(frozen=True)
 class Column:
-    """A Table column; the fields are those of meta/v1 TableColumnDefinition. Priority 0 is shown always, 1 with -o wide."""
+    """A Table column; the fields are those of meta/v1 TableColumnDefinition. Priority 0 is shown always, 1 with -o wide.
+
+    The cells of a column of type date are Age, or None.
+    """
 
     name: str
     type: str = "string"
@@ -36,7 +41,7 @@ class Column:
 
 
 class Asked(Struct, frozen=True):
-    """A GET of a subresource, after the caller was allowed it: the object, the query (last value of each name), and who asks."""
+    """A GET of a subresource, after the caller was allowed it: the object, the query (first value of each name), and who asks."""
 
     item: Item
     query: Mapping[str, str]
@@ -44,22 +49,31 @@ class Asked(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """The answer of a subresource: a whole body, or pieces as they come."""
+    """The answer of a subresource: the JSON object of the fields behind metadata, or text in pieces that go out as they come.
 
-    body: bytes | AsyncIterator[bytes]
-    content_type: str = "application/json"
+    `columns` and `rows` are the same as a Table.
+    """
+
+    body: bytes | AsyncGenerator[bytes, None]
+    columns: tuple[Column, ...] = ()
+    rows: tuple[tuple[Cell, ...], ...] = ()
 
 
 @dataclass(frozen=True)
 class Subresource:
     """A part of an object that is read by itself, under RBAC of its own: `get` on <resource>/<name>.
 
-    `answer` raises Problem. `kind` is what discovery says it is, in the parent's group and version.
+    `answer` raises Problem. `kind` is what discovery says it is, in the parent's group and version; `schema` is that of the fields behind
+    metadata, as of a Kind, None where the answer is text. `parameters` are those of its query, with what each means. `tabular` is for
+    answers that are a Table too.
     """
 
     name: str
     kind: str
     answer: Callable[[Asked], Awaitable[Told]]
+    schema: Mapping[str, Any] | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    tabular: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,8 +91,9 @@ class Kind:
     the fields behind metadata. `cells(name, value)` gives one cell for each column. `protobuf(value)` gives the bytes of the protobuf
     fields behind metadata, which is field 1; None where the kind has no such message. `fields` are further field selectors, by path.
 
-    `subject` and `project` are of kinds that the store publishes, one object for each subject: `project(record, usage)` gives the value,
-    None for no object. `edit` is a sentence for whoever tries to write: what to change instead.
+    `subject` is what each object is about: where the cluster has none, a 404 says so; of a kind without a subject it is the object that
+    is not found. `project` is of kinds that the store publishes: `project(record, usage)` gives the value, None for no object. `edit` is
+    a sentence, without a full stop, for whoever tries to write: what to change instead.
     """
 
     group: str
@@ -111,3 +126,8 @@ class Kind:
     @property
     def list_kind(self) -> str:
         return f"{self.kind}List"
+
+    @property
+    def has_ages(self) -> bool:
+        """Whether its tables change while its objects do not."""
+        return any(column.type == "date" for column in self.columns)

@@ -1,11 +1,15 @@
 """Which kinds are served now, with their objects. Built-in kinds stay; declared ones come, change and go while requests are served."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import structlog
 
 from app.cache.collection import Item
 from app.kinds._base import Kind
 from app.kube.records import Key, Labels
+
+_log = structlog.get_logger(__name__)
 
 
 class Objects(Protocol):
@@ -27,31 +31,31 @@ class Objects(Protocol):
 
 
 class Served(NamedTuple):
-    """A kind and its published objects."""
+    """A kind and its published objects. A kind that changed comes with objects of its own: items keep what they were encoded as."""
 
     kind: Kind
-    collection: Any
+    collection: Objects
 
 
 class Catalog:
     """All kinds that are served: `fixed` ones, and those that each owner put in. Listeners hear of changes, after they were made.
 
-    Within one group version a resource is served once: the first one that was put in stays.
+    Within one group version a resource, a kind and its list are served once: what was put in first stays, and what it stands in the way
+    of is served when it goes.
     """
 
     def __init__(self, fixed: Sequence[Served] = ()) -> None:
         self._fixed = tuple(fixed)
         self._of_owners: dict[str, tuple[Served, ...]] = {}
+        self._served = tuple(_without_clashes(self._fixed))
         self.listeners: list[Callable[[], None]] = []
 
     def __iter__(self) -> Iterator[Served]:
-        yield from self._fixed
-        for served in self._of_owners.values():
-            yield from served
+        return iter(self._served)
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        return tuple(served.kind for served in self)
+        return tuple(served.kind for served in self._served)
 
     def put(self, changes: Mapping[str, Sequence[Served]]) -> None:
         """Make `changes[owner]` all that `owner` serves, for each owner; an empty sequence takes it away. One change for all of them."""
@@ -60,5 +64,23 @@ class Catalog:
                 self._of_owners[owner] = tuple(served)
             else:
                 self._of_owners.pop(owner, None)
+        self._served = tuple(_without_clashes((*self._fixed, *(each for served in self._of_owners.values() for each in served))))
         for listener in self.listeners:
             listener()
+
+
+def _without_clashes(all_served: Iterable[Served]) -> Iterator[Served]:
+    """What is served of `all_served`, in their order."""
+    taken: set[tuple[str, str, str]] = set()
+    for served in all_served:
+        kind = served.kind
+        names = {
+            (kind.group, version, name)
+            for version in kind.versions
+            for name in (f"resource {kind.resource}", f"kind {kind.kind}", f"kind {kind.list_kind}")
+        }
+        if taken.isdisjoint(names):
+            taken |= names
+            yield served
+        else:
+            _log.warning("a kind is not served: another has its names", group=kind.group, kind=kind.kind, resource=kind.resource)

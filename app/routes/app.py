@@ -1,6 +1,6 @@
 """All routes on one FastAPI application. No middleware, no mounts, no redirects, no generated documentation."""
 
-from collections.abc import Sequence
+from functools import partial
 
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
@@ -8,10 +8,10 @@ from starlette.routing import Route
 
 from app.auth.identity import Gate
 from app.clock import Clock
-from app.kinds._base import Kind
+from app.kinds._catalog import Catalog
 from app.routes.access import guarded
 from app.routes.discovery import Discovery
-from app.routes.documents import groups_of
+from app.routes.documents import by_group_version
 from app.routes.health import Health, HealthChecks
 from app.routes.index import create_index, unknown
 from app.routes.metrics import create_metrics
@@ -30,7 +30,7 @@ RESOURCE_PATHS = (
 
 
 def create_app(
-    kinds: Sequence[Kind],
+    catalog: Catalog,
     resources: Endpoint,
     *,
     gate: Gate,
@@ -55,31 +55,31 @@ def create_app(
         app.router.routes.append(Route(f"/{root}", Endpoint(health.all_checks)))
         serve(f"/{root}/{{check:path}}", health.one_check)
 
-    discovery = Discovery(kinds)
+    discovery = Discovery(catalog)
     serve("/apis", read_only(discovery.all_groups))
     serve("/apis/{group}", read_only(discovery.group))
     serve("/apis/{group}/{version}", read_only(discovery.resources))
     for path in RESOURCE_PATHS:
         app.router.routes.append(Route(path, resources))
 
-    openapi = OpenApi(kinds, clock, version.git_version)
+    openapi = OpenApi(catalog, clock, version.git_version)
     serve("/openapi/v2", openapi.v2)
     serve("/openapi/v3", openapi.v3_root)
     serve("/openapi/v3/{document:path}", openapi.v3)
 
     serve("/version", read_only(create_version(version)))
     serve("/metrics", create_metrics(registry))
-    serve("/", create_index(_listed_paths(kinds, checks)))
+    serve("/", create_index(partial(_listed_paths, catalog, checks)))
     app.router.routes.append(Route("/{path:path}", Endpoint(guarded(gate, unknown))))
     return app
 
 
-def _listed_paths(kinds: Sequence[Kind], checks: HealthChecks) -> list[str]:
-    groups = groups_of(kinds)
+def _listed_paths(catalog: Catalog, checks: HealthChecks) -> list[str]:
+    served = by_group_version(catalog.kinds)
     paths = ["/apis", "/openapi/v2", "/openapi/v3", "/metrics", "/version", "/healthz", "/livez", "/readyz"]
-    paths += [f"/apis/{group}" for group in groups]
-    paths += [f"/apis/{group}/{version}" for group, versions in groups.items() for version in versions]
-    paths += [f"/openapi/v3/apis/{group}/{version}" for group, versions in groups.items() for version in versions]
+    paths += [f"/apis/{group}" for group in {group for group, _ in served}]
+    paths += [f"/apis/{group}/{version}" for group, version in served]
+    paths += [f"/openapi/v3/apis/{group}/{version}" for group, version in served]
     for root, of_root in (("healthz", checks.healthz), ("livez", checks.livez), ("readyz", checks.readyz)):
         paths += [f"/{root}/{check.name}" for check in of_root]
     return paths

@@ -1,4 +1,4 @@
-"""Discovery: what is served, told from the declared kinds. Bytes in memory from construction on; no source is ever asked.
+"""Discovery: what is served, told from the kinds in the catalog. Bytes in memory at any moment; no source is ever asked.
 
 /apis answers an APIGroupList, or by Accept the aggregated form (KEP-3352) with ETag and 304.
 """
@@ -6,8 +6,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+from msgspec import Raw
+
 from app.kinds._base import Kind
-from app.routes.documents import Document, groups_of, make_document, negotiated, tagged
+from app.kinds._catalog import Catalog
+from app.routes.documents import Document, GroupVersion, by_group_version, make_document, negotiated, same, tagged, versions_of
 from app.routes.respond import Answer, Scope, joined_header
 from app.wire.accept import JSON, Target, parse_accept, target_of
 from app.wire.status import unknown_path
@@ -15,20 +19,36 @@ from app.wire.status import unknown_path
 _AGGREGATED_VERSIONS = ("v2", "v2beta1")
 
 
-class Discovery:
-    """The discovery documents of some kinds, and the answers to requests for them."""
+class _Part(msgspec.Struct, frozen=True):
+    """What discovery says of one group version: its own document, and its part in the aggregated ones."""
 
-    def __init__(self, kinds: Sequence[Kind]) -> None:
-        groups = groups_of(kinds)
-        group_objects = {group: _group(group, versions) for group, versions in groups.items()}
-        self._list = make_document({"kind": "APIGroupList", "apiVersion": "v1", "groups": list(group_objects.values())})
-        self._groups = {group: make_document({"kind": "APIGroup", "apiVersion": "v1", **value}) for group, value in group_objects.items()}
-        self._resources = {
-            (group, version): make_document(_resource_list(group, version, kinds))
-            for group, versions in groups.items()
-            for version in versions
-        }
-        self._aggregated = {version: make_document(_aggregated(version, groups, kinds)) for version in _AGGREGATED_VERSIONS}
+    kinds: tuple[Kind, ...]
+    resources: Document
+    aggregated: Raw
+
+
+class Discovery:
+    """The discovery documents of a catalog, made anew with each change of it, and the answers to requests for them."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._parts: dict[GroupVersion, _Part] = {}
+        catalog.listeners.append(self._take_catalog)
+        self._take_catalog()
+
+    def _take_catalog(self) -> None:
+        """Make what changed; a group version whose kinds stayed keeps its bytes."""
+        before = self._parts
+        parts = {}
+        for at, kinds in by_group_version(self._catalog.kinds).items():
+            known = before.get(at)
+            parts[at] = known if known is not None and same(known.kinds, kinds) else _part(*at, kinds)
+        groups = versions_of(parts)
+        objects = {group: _group(group, versions) for group, versions in groups.items()}
+        self._parts = parts
+        self._list = make_document({"kind": "APIGroupList", "apiVersion": "v1", "groups": list(objects.values())})
+        self._groups = {group: make_document({"kind": "APIGroup", "apiVersion": "v1", **value}) for group, value in objects.items()}
+        self._aggregated = {version: make_document(_aggregated(version, groups, parts)) for version in _AGGREGATED_VERSIONS}
 
     async def all_groups(self, scope: Scope) -> Answer:
         """GET /apis."""
@@ -41,18 +61,18 @@ class Discovery:
 
     async def group(self, scope: Scope) -> Answer:
         """GET /apis/GROUP."""
-        return negotiated(scope, _known(self._groups.get(scope["path_params"]["group"])))
+        document = self._groups.get(scope["path_params"]["group"])
+        if document is None:
+            raise unknown_path()
+        return negotiated(scope, document)
 
     async def resources(self, scope: Scope) -> Answer:
         """GET /apis/GROUP/VERSION."""
         params = scope["path_params"]
-        return negotiated(scope, _known(self._resources.get((params["group"], params["version"]))))
-
-
-def _known(document: Document | None) -> Document:
-    if document is None:
-        raise unknown_path()
-    return document
+        part = self._parts.get((params["group"], params["version"]))
+        if part is None:
+            raise unknown_path()
+        return negotiated(scope, part.resources)
 
 
 def _aggregated_version(accept: str) -> str:
@@ -73,46 +93,42 @@ def _group(group: str, versions: Sequence[str]) -> dict[str, Any]:
     return {"name": group, "versions": entries, "preferredVersion": entries[0]}
 
 
-def _resource_list(group: str, version: str, kinds: Sequence[Kind]) -> dict[str, Any]:
-    return {
+def _part(group: str, version: str, kinds: tuple[Kind, ...]) -> _Part:
+    resources = {
         "kind": "APIResourceList",
         "apiVersion": "v1",
         "groupVersion": f"{group}/{version}",
-        "resources": [_resource(kind) for kind in _in_version(group, version, kinds)],
+        "resources": [resource for kind in kinds for resource in _resources(kind)],
     }
+    aggregated = {
+        "version": version,
+        "resources": [_aggregated_resource(kind, version) for kind in kinds],
+        "freshness": "Current",
+    }
+    return _Part(kinds, make_document(resources), Raw(msgspec.json.encode(aggregated)))
 
 
-def _resource(kind: Kind) -> dict[str, Any]:
-    resource: dict[str, Any] = {
+def _resources(kind: Kind) -> list[dict[str, Any]]:
+    """The kind and what is below its objects: a resource each."""
+    own: dict[str, Any] = {
         "name": kind.resource,
         "singularName": kind.singular,
         "namespaced": kind.namespaced,
         "kind": kind.kind,
         "verbs": list(kind.verbs),
+        **_names(kind),
     }
-    if kind.short_names:
-        resource["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        resource["categories"] = list(kind.categories)
-    return resource
-
-
-def _aggregated(version: str, groups: Mapping[str, Sequence[str]], kinds: Sequence[Kind]) -> dict[str, Any]:
-    items = [
+    below = [
         {
-            "metadata": {"name": group},
-            "versions": [
-                {
-                    "version": served,
-                    "resources": [_aggregated_resource(kind, served) for kind in _in_version(group, served, kinds)],
-                    "freshness": "Current",
-                }
-                for served in versions
-            ],
+            "name": f"{kind.resource}/{subresource.name}",
+            "singularName": "",
+            "namespaced": kind.namespaced,
+            "kind": subresource.kind,
+            "verbs": ["get"],
         }
-        for group, versions in groups.items()
+        for subresource in sorted(kind.subresources, key=lambda subresource: subresource.name)
     ]
-    return {"kind": "APIGroupDiscoveryList", "apiVersion": f"apidiscovery.k8s.io/{version}", "metadata": {}, "items": items}
+    return [own, *below]
 
 
 def _aggregated_resource(kind: Kind, version: str) -> dict[str, Any]:
@@ -122,14 +138,29 @@ def _aggregated_resource(kind: Kind, version: str) -> dict[str, Any]:
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": list(kind.verbs),
+        **_names(kind),
     }
-    if kind.short_names:
-        resource["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        resource["categories"] = list(kind.categories)
+    if kind.subresources:
+        resource["subresources"] = [
+            {
+                "subresource": subresource.name,
+                "responseKind": {"group": kind.group, "version": version, "kind": subresource.kind},
+                "verbs": ["get"],
+            }
+            for subresource in sorted(kind.subresources, key=lambda subresource: subresource.name)
+        ]
     return resource
 
 
-def _in_version(group: str, version: str, kinds: Sequence[Kind]) -> list[Kind]:
-    served = [kind for kind in kinds if kind.group == group and version in kind.versions]
-    return sorted(served, key=lambda kind: kind.resource)
+def _names(kind: Kind) -> dict[str, list[str]]:
+    """Short names and categories, where there are any."""
+    names = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
+    return {field: values for field, values in names.items() if values}
+
+
+def _aggregated(version: str, groups: Mapping[str, Sequence[str]], parts: Mapping[GroupVersion, _Part]) -> dict[str, Any]:
+    items = [
+        {"metadata": {"name": group}, "versions": [parts[group, served].aggregated for served in versions]}
+        for group, versions in groups.items()
+    ]
+    return {"kind": "APIGroupDiscoveryList", "apiVersion": f"apidiscovery.k8s.io/{version}", "metadata": {}, "items": items}

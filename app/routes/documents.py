@@ -1,6 +1,7 @@
 """Documents that are ready in memory: bytes, their tag, and the answer to a request for them."""
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import Struct
 from app.kinds._base import Kind
 from app.routes.respond import JSON, Answer, Scope, header, joined_header, query_of
 from app.wire.accept import Allows, is_plain, negotiate, wants_pretty
+from app.wire.api_versions import preference
 from app.wire.etag import etag_matches, make_etag
 from app.wire.query import parse_query
 
@@ -26,13 +28,30 @@ def make_document(value: Any) -> Document:
     return Document(body, make_etag(body))
 
 
-def groups_of(kinds: Sequence[Kind]) -> dict[str, tuple[str, ...]]:
-    """The groups and their versions, preferred first, in the order in which the kinds are declared."""
-    groups: dict[str, tuple[str, ...]] = {}
+GroupVersion = tuple[str, str]
+
+
+def by_group_version(kinds: Iterable[Kind]) -> dict[GroupVersion, tuple[Kind, ...]]:
+    """The kinds of each group and version, by resource. Groups by name, versions preferred first: the same however kinds came in."""
+    found: dict[GroupVersion, list[Kind]] = {}
     for kind in kinds:
-        known = groups.get(kind.group, ())
-        groups[kind.group] = known + tuple(version for version in kind.versions if version not in known)
-    return groups
+        for version in kind.versions:
+            found.setdefault((kind.group, version), []).append(kind)
+    order = sorted(found, key=lambda at: (at[0], preference(at[1])))
+    return {at: tuple(sorted(found[at], key=lambda kind: kind.resource)) for at in order}
+
+
+def versions_of(groups: Iterable[GroupVersion]) -> dict[str, list[str]]:
+    """The versions of each group, in the order of `groups`."""
+    versions: dict[str, list[str]] = {}
+    for group, version in groups:
+        versions.setdefault(group, []).append(version)
+    return versions
+
+
+def same(some: Sequence[Kind] | None, others: Sequence[Kind]) -> bool:
+    """Whether these are the very same kinds, so that what was made of them is still right."""
+    return some is not None and len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def tagged(scope: Scope, document: Document, headers: Sequence[tuple[str, str]] = (), content_type: str = JSON) -> Answer:

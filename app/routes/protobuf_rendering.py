@@ -61,6 +61,7 @@ class ProtobufRenderer:
             created=kind.created(value),
             labels=item.labels,
             annotations=kind.annotations(value),
+            uid=kind.uid(item.key, value) if kind.uid is not None else "",
         )
         return delimited(_METADATA, metadata)
 

@@ -1,6 +1,6 @@
 """From items to bodies: JSON, Table and PartialObjectMetadata, of one object and of lists."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -8,8 +8,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.cache.collection import Item
+from app.clock import Clock
+from app.duration import human_duration
 from app.errors import Problem
-from app.kinds._base import Kind
+from app.kinds._base import Age, Cell, Kind
 from app.routes.documents import indent
 from app.routes.lists import ListForm, Page
 from app.wire.accept import JSON, Negotiated
@@ -53,11 +55,37 @@ def check_scope(form: Form, kind: Kind, *, many: bool) -> None:
         raise _wrong_form(f"you requested {PARTIAL_LIST}, but the requested object is not a list ({kind.kind})")
 
 
+def metadata_of(kind: Kind, item: Item) -> bytes:
+    """The metadata of an object, as JSON."""
+    value = item.value
+    namespace, name = item.key
+    return object_metadata(
+        namespace=namespace,
+        name=name,
+        version=item.version,
+        created=kind.created(value),
+        labels=item.labels,
+        annotations=kind.annotations(value),
+        uid=kind.uid(item.key, value) if kind.uid is not None else "",
+    )
+
+
+def printed(cells: Sequence[Cell], now: float) -> list[object]:
+    """The cells as a Table has them at `now` (Unix seconds): ages as kubectl prints them, the rest as it is."""
+    return [_age(cell, now) if isinstance(cell, Age) else cell for cell in cells]
+
+
+def _age(cell: Age, now: float) -> str:
+    return human_duration(int(now * 1e9) - cell.at) if cell.at else "<unknown>"
+
+
 class Renderer:
     """Makes the JSON bodies of one kind in one of its versions."""
 
-    def __init__(self, kind: Kind, version: str) -> None:
+    def __init__(self, kind: Kind, version: str, clock: Clock) -> None:
         self._kind = kind
+        self._clock = clock
+        self._ages = kind.has_ages
         group_version = f"{kind.group}/{version}"
         self._item_head = head(kind.kind, group_version)
         self._list_head = head(kind.list_kind, group_version)
@@ -88,7 +116,7 @@ class Renderer:
     def _list_form(self, form: Form) -> ListForm:
         if form.target == TABLE:
             frame = _frame(head(TABLE, f"meta.k8s.io/{form.version}"), b',"columnDefinitions":%b,"rows":[' % self._columns)
-            kept = "row" if form == KUBECTL_TABLE else ""
+            kept = "row" if form == KUBECTL_TABLE and not self._ages else ""
             return ListForm(partial(self._row, form, _partial_head(form)), frame, separator=b",", kept=kept)
         if form.target == PARTIAL_LIST:
             frame = _frame(head(PARTIAL_LIST, f"meta.k8s.io/{form.version}"), b',"items":[')
@@ -98,19 +126,7 @@ class Renderer:
     def _body(self, item: Item) -> bytes:
         fields = self._kind.json(item.value)
         separator = b"," if len(fields) > len(b"{}") else b""
-        return b'{"metadata":%b%b%b' % (self._metadata(item), separator, fields[1:])
-
-    def _metadata(self, item: Item) -> bytes:
-        kind, value = self._kind, item.value
-        namespace, name = item.key
-        return object_metadata(
-            namespace=namespace,
-            name=name,
-            version=item.version,
-            created=kind.created(value),
-            labels=item.labels,
-            annotations=kind.annotations(value),
-        )
+        return b'{"metadata":%b%b%b' % (metadata_of(self._kind, item), separator, fields[1:])
 
     def _whole(self, item: Item) -> bytes:
         body = item.body
@@ -119,10 +135,12 @@ class Renderer:
         return self._item_head + body[1:]
 
     def _partial(self, start: bytes, item: Item) -> bytes:
-        return partial_object(start, self._metadata(item))
+        return partial_object(start, metadata_of(self._kind, item))
 
     def _row(self, form: Form, start: bytes, item: Item) -> bytes:
-        cells = encode_cells(self._kind.cells(item.key[1], item.value))
+        kind = self._kind
+        values = kind.cells(item.key[1], item.value)
+        cells = encode_cells(printed(values, self._clock.wall()) if self._ages else values)
         if form.include == NONE:
             return row(cells, b"null")
         if form.include == OBJECT:

@@ -1,4 +1,5 @@
-"""Get and list of every kind: one ASGI endpoint, called by the dispatcher and registered as FastAPI routes alike.
+"""Get and list of every kind, and get of what is below an object: one ASGI endpoint, called by the dispatcher and registered as FastAPI
+routes alike.
 
 Order of checks, as in the real API server: who may (the gate), what exists (404), which method (405), what form (406), options (400, 422).
 """
@@ -9,26 +10,29 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from random import randrange
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cachetools import LRUCache, TTLCache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.auth.identity import Attributes, Gate
-from app.cache.collection import Collection, Item, Snapshot
+from app.auth.identity import Attributes, Gate, User
+from app.cache.collection import Item
 from app.clock import Clock
 from app.errors import Problem
-from app.kinds._base import Kind, Subject
+from app.kinds._base import Asked, Kind, Subject, Subresource
+from app.kinds._catalog import Catalog, Objects
+from app.kube.records import Key
+from app.routes import subresources
 from app.routes.lists import AT_ONCE, MOST_KEPT, Page, measure, stream, whole
 from app.routes.problems import Endpoint
 from app.routes.protobuf_rendering import ProtobufRenderer
-from app.routes.rendering import Form, Renderer, form_of
+from app.routes.rendering import TABLE, Form, Renderer, form_of
 from app.routes.respond import Answer, Scope, header, joined_header, query_of
 from app.routes.versions import Versions, check_version
 from app.wire.accept import JSON, PROTOBUF, Negotiated, Target, is_meta, negotiate, wants_pretty
 from app.wire.continuation import encode_continue
-from app.wire.field_selectors import ANY, FieldSelector, parse_field_selector
+from app.wire.field_selectors import ANY, FIELDS, FieldSelector, parse_field_selector
 from app.wire.label_selectors import EVERYTHING, LabelSelector, parse_label_selector
 from app.wire.list_options import ListOptions, parse_list_options, parse_version
 from app.wire.query import boolean, parse_query
@@ -57,6 +61,10 @@ MOST_REVIEWED = 100
 callers who may not list all, and so for anyone: what they send must not become a large request to kube-apiserver."""
 
 _ALLOW = "GET, HEAD"
+_READ_ONLY = "this API is read-only"
+_CONNECTED = frozenset({"attach", "exec", "portforward", "proxy"})
+"""Subresources that upstream serves by GET too, and that do something."""
+
 _LONGEST_KEPT_ACCEPT = 1024
 _LONGEST_KEPT_LOOK = 256
 """Characters of a namespace and selectors by which a list is found again. Both may be anything, of lists that are empty."""
@@ -67,27 +75,23 @@ _SUBJECT_RESOURCES = {Subject.NODE: "nodes", Subject.POD: "pods"}
 Observe = Callable[[int], None]
 
 
-class Served(NamedTuple):
-    """A kind and its published objects."""
+_Where = tuple[str, str, str]
+"""Where a kind is served: group, version, resource."""
 
-    kind: Kind
-    collection: Collection
-
-
-_Look = tuple[str, str, str, str | None, tuple[str, str], Form]
-"""What a list looks like: group, version, resource, namespace, selectors, form."""
+_Look = tuple[_Where, str | None, tuple[str, str], Form]
+"""What a list looks like: where, namespace, selectors, form."""
 
 
 class Rendered(Struct, frozen=True):
-    """The body of a list at one version, and when one of its objects was measured."""
+    """The body of a list at one version, and when one of its objects was measured (Unix ns), 0 if nobody knows."""
 
     version: int
     body: bytes
-    created: int
+    measured: int
 
 
 def create_resources(
-    served: Sequence[Served],
+    catalog: Catalog,
     *,
     gate: Gate,
     clock: Clock,
@@ -99,47 +103,73 @@ def create_resources(
 
     `observe` hears, for each answer with objects, when one of them was measured (Unix ns): the one, or any one of a list.
     """
-    return Endpoint(
-        Resources(served, gate=gate, versions=versions, timer=clock.monotonic, observe=observe, rendered_bytes=rendered_bytes).answer
-    )
+    return Endpoint(Resources(catalog, gate=gate, versions=versions, clock=clock, observe=observe, rendered_bytes=rendered_bytes).answer)
 
 
 class _Bound(NamedTuple):
     """One kind in one version, with what its requests need."""
 
+    where: _Where
     kind: Kind
-    collection: Collection
-    version: str
+    collection: Objects
+    measured: Callable[[Any], int]
+    selectable: tuple[str, ...]
+    subresources: Mapping[str, Subresource]
     renderers: Mapping[str, Renderer | ProtobufRenderer]
+
+
+def _bind(kind: Kind, collection: Objects, version: str, clock: Clock) -> _Bound:
+    return _Bound(
+        (kind.group, version, kind.resource),
+        kind,
+        collection,
+        kind.measured or kind.created,
+        (*FIELDS, *kind.fields),
+        {subresource.name: subresource for subresource in kind.subresources},
+        {JSON: Renderer(kind, version, clock), PROTOBUF: ProtobufRenderer(kind, version)},
+    )
 
 
 class Resources:
     """Answers requests for objects. Reads references and version in one synchronous step, so that a list is of one moment."""
 
-    def __init__(
-        self, served: Sequence[Served], *, gate: Gate, versions: Versions, timer: Callable[[], float], observe: Observe, rendered_bytes: int
-    ) -> None:
+    def __init__(self, catalog: Catalog, *, gate: Gate, versions: Versions, clock: Clock, observe: Observe, rendered_bytes: int) -> None:
+        self._catalog = catalog
         self._gate = gate
+        self._clock = clock
         self._observe = observe
         self._most_rendered = rendered_bytes // 2
         self._versions = versions
-        self._bound = {
-            (kind.group, version, kind.resource): _Bound(
-                kind, collection, version, {JSON: Renderer(kind, version), PROTOBUF: ProtobufRenderer(kind, version)}
-            )
-            for kind, collection in served
-            for version in kind.versions
-        }
+        self._bound: dict[_Where, _Bound] = {}
         # Lists by what they look like; the value tells its version, and an old one is overwritten.
         self._rendered: LRUCache[_Look, Rendered] = LRUCache(
             rendered_bytes, getsizeof=lambda rendered: len(rendered.body) + RENDERED_BESIDE
         )
         # Snapshots of lists that have further pages, so that those pages are of the first one's moment.
-        self._pinned: TTLCache[tuple[str, str, str | None, int], Snapshot] = TTLCache(
-            PINNED_OBJECTS, PINNED_SECONDS, timer=timer, getsizeof=lambda snapshot: max(len(snapshot), PINNED_OBJECTS // PINNED_LISTS)
+        self._pinned: TTLCache[tuple[_Where, str | None, int], Sequence[Item]] = TTLCache(
+            PINNED_OBJECTS,
+            PINNED_SECONDS,
+            timer=clock.monotonic,
+            getsizeof=lambda snapshot: max(len(snapshot), PINNED_OBJECTS // PINNED_LISTS),
         )
-
         self._agreed: LRUCache[tuple[str, bool], Negotiated] = LRUCache(64)
+        catalog.listeners.append(self._take_catalog)
+        self._take_catalog()
+
+    def _take_catalog(self) -> None:
+        """Serve what the catalog has now. What stayed keeps all that is known of it; lists of what went or changed are dropped."""
+        before, self._bound = self._bound, {}
+        for kind, collection in self._catalog:
+            for version in kind.versions:
+                bound = before.get((kind.group, version, kind.resource))
+                if bound is None or bound.kind is not kind or bound.collection is not collection:
+                    bound = _bind(kind, collection, version, self._clock)
+                self._bound[bound.where] = bound
+        gone = {where for where, bound in before.items() if self._bound.get(where) is not bound}
+        for look in [look for look in self._rendered if look[0] in gone]:
+            self._rendered.pop(look, None)
+        for pin in [pin for pin in self._pinned if pin[0] in gone]:
+            self._pinned.pop(pin, None)
 
     async def answer(self, scope: Scope) -> Answer:
         """The answer to a request. Raises Problem."""
@@ -148,20 +178,25 @@ class Resources:
         info = split_request(scope["method"], scope["path"])
         verb = "watch" if info.verb == "list" and boolean(query, "watch") else info.verb
         asked = attributes_of(info, verb)
-        await self._gate.admit(scope, asked, partial(_narrowed, asked, query) if _selects(info, verb, query) else None)
-        bound = self._bound.get((info.group, info.version, info.resource))
-        if bound is None or info.subresource or info.deeper or not _fits(bound.kind, info):
+        where = (info.group, info.version, info.resource)
+        known = self._bound.get(where)
+        selectable = FIELDS if known is None else known.selectable
+        caller = await self._gate.admit(scope, asked, partial(_narrowed, asked, query, selectable) if _selects(info, verb, query) else None)
+        bound = self._bound.get(where)  # anew: kinds come and go while a verdict is waited for
+        if bound is None or info.deeper or not _fits(bound.kind, info):
             raise unknown_path()
+        if info.subresource:
+            return await self._subresource(scope, bound, info, query, caller)
         if scope["method"] not in {"GET", "HEAD"} or (info.by_path and verb != "watch"):
-            raise method_not_allowed(bound.kind.group, bound.kind.resource, verb or scope["method"].lower(), allow=_ALLOW)
+            raise _not_allowed(bound.kind, verb or scope["method"].lower())
         negotiated = self._negotiate(joined_header(scope, b"accept"), bound.kind)
         pretty = negotiated.media == JSON and (negotiated.pretty or wants_pretty(query, header(scope, b"user-agent")))
         if info.name and not info.by_path:
             form = form_of(negotiated, query, pretty=pretty)
             return Answer(200, self._get(bound, (info.namespace, info.name), form, query), negotiated.media)
-        options = parse_list_options(query, watch=info.by_path) if query or info.by_path else _WHOLE_LIST
+        options = parse_list_options(query, watch=info.by_path, selectable=bound.selectable) if query or info.by_path else _WHOLE_LIST
         if options.watch:
-            raise method_not_allowed(bound.kind.group, bound.kind.resource, "watch", allow=_ALLOW)
+            raise _not_allowed(bound.kind, "watch")
         form = form_of(negotiated, query, pretty=pretty)
         namespace = info.namespace if info.namespace or not bound.kind.namespaced else None
         selectors = (query.get("labelSelector", ""), query.get("fieldSelector", ""))
@@ -181,40 +216,54 @@ class Resources:
     def _get(self, bound: _Bound, key: tuple[str, str], form: Form, query: dict[str, str]) -> bytes:
         if "resourceVersion" in query:
             check_version(self._versions, parse_version(query["resourceVersion"]), "", bound.collection.version)
-        item = bound.collection.get(key)
-        if item is None:
-            raise _absent(bound, key)
-        self._observe(bound.kind.created(item.value))
+        item = _present(bound, key)
+        measured = bound.measured(item.value)
+        if measured:
+            self._observe(measured)
         return bound.renderers[form.media].one(item, form)
 
     async def _list(
         self, bound: _Bound, namespace: str | None, options: ListOptions, selectors: tuple[str, str], form: Form, *, in_chunks: bool
     ) -> Answer:
         """`selectors` are the texts of both. What is too large to be made whole goes in chunks if the client knows them."""
-        collection, kind = bound.collection, bound.kind
+        collection = bound.collection
         check_version(self._versions, options.version, options.match, collection.version)
         self._pinned.expire()  # else what nobody asks for again would be held until the next list with pages
         look = None
         if not options.limit and options.continuation is None and sum(map(len, (namespace or "", *selectors))) <= _LONGEST_KEPT_LOOK:
-            look = (kind.group, bound.version, kind.resource, namespace, selectors, form)
+            look = (bound.where, namespace, selectors, form)
             rendered = self._rendered.get(look)
             if rendered is not None and rendered.version == collection.version:
-                if rendered.created:
-                    self._observe(rendered.created)
+                if rendered.measured:
+                    self._observe(rendered.measured)
                 return Answer(200, rendered.body, form.media)
         items, page = await self._page(bound, namespace, options)
-        created = kind.created(items[randrange(len(items))].value) if items else 0  # noqa: S311  a sample for a histogram
-        if items:
-            self._observe(created)
+        measured = bound.measured(items[randrange(len(items))].value) if items else 0  # noqa: S311  a sample for a histogram
+        if measured:
+            self._observe(measured)
         list_form = bound.renderers[form.media].many(form)
         if len(items) <= AT_ONCE or (look is not None and not any(selectors) and len(items) <= MOST_KEPT):
             body = await whole(list_form, items, page, most=self._most_rendered)
             if body is not None:
-                if look is not None:
-                    self._rendered[look] = Rendered(page.version, body, created)
+                if look is not None and self._keeps(bound, form):
+                    self._rendered[look] = Rendered(page.version, body, measured)
                 return Answer(200, body, form.media)
         length, total = await measure(list_form, items, page) if list_form.measured or not in_chunks else (None, -1)
         return Answer(200, content_type=form.media, stream=stream(list_form, items, page, length), length=total)
+
+    def _keeps(self, bound: _Bound, form: Form) -> bool:
+        """Whether a list may be kept: not while its ages go on, nor when the kind went while it was made."""
+        return not (form.target == TABLE and bound.kind.has_ages) and self._bound.get(bound.where) is bound
+
+    async def _subresource(self, scope: Scope, bound: _Bound, info: RequestInfo, query: Mapping[str, str], caller: User) -> Answer:
+        """What is below one object: get is all there is, whatever the name."""
+        kind, subresource = bound.kind, bound.subresources.get(info.subresource)
+        if scope["method"] not in {"GET", "HEAD"} or info.by_path or (subresource is None and info.subresource in _CONNECTED):
+            raise _not_allowed(kind, info.verb or scope["method"].lower(), info.subresource)
+        if subresource is None:
+            raise unknown_path()
+        item = _present(bound, (info.namespace, info.name))
+        return await subresources.answer(scope, kind, info.version, subresource, Asked(item, query, caller), clock=self._clock)
 
     async def _page(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], Page]:
         """The items of a list or of one page of it, and what its metadata tells."""
@@ -230,7 +279,7 @@ class Resources:
             if not remaining:
                 return items, Page(version)
             return items, Page(version, encode_continue(version, items[-1].key, namespace), remaining)
-        items = await _filtered(snapshot, fields, labels, start)
+        items = await _filtered(bound.kind, snapshot, fields, labels, start)
         if not limit or len(items) <= limit:
             return items, Page(version)
         return items[:limit], Page(version, encode_continue(version, items[limit - 1].key, namespace))
@@ -242,10 +291,10 @@ class Resources:
         if not labels.empty:
             labelled = collection.labelled(labels.matches, where, most=LABELLED_AT_ONCE)
             if labelled is not None:
-                return await _filtered(labelled, fields, EVERYTHING)
-        return await _filtered(collection.snapshot(where), fields, labels)
+                return await _filtered(bound.kind, labelled, fields, EVERYTHING)
+        return await _filtered(bound.kind, collection.snapshot(where), fields, labels)
 
-    def _snapshot(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Snapshot, int, int]:
+    def _snapshot(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int, int]:
         """What a list with pages is made of, where in it this page begins, and the version that the page bears.
 
         A further page bears the first page's version. If its snapshot is gone (or lies on another replica), it is made from the
@@ -254,7 +303,7 @@ class Resources:
         collection, kind = bound.collection, bound.kind
         continuation = options.continuation
         version = collection.version if continuation is None else continuation.version
-        pin = (kind.group, kind.resource, namespace, version)
+        pin = (bound.where, namespace, version)
         snapshot = self._pinned.get(pin) if continuation is not None else None
         if snapshot is None:
             snapshot = collection.snapshot(_where(kind, namespace, ANY))
@@ -272,7 +321,7 @@ def _where(kind: Kind, namespace: str | None, fields: FieldSelector) -> str | No
     return fields.namespace if namespace is None else namespace
 
 
-async def _filtered(items: Sequence[Item], fields: FieldSelector, labels: LabelSelector, start: int = 0) -> Sequence[Item]:
+async def _filtered(kind: Kind, items: Sequence[Item], fields: FieldSelector, labels: LabelSelector, start: int = 0) -> Sequence[Item]:
     """The items that the selectors take, from `start` on."""
     if fields.empty and labels.empty:
         return items
@@ -283,10 +332,16 @@ async def _filtered(items: Sequence[Item], fields: FieldSelector, labels: LabelS
         part = items[at : at + FILTERED_AT_ONCE]
         if not fields.empty:
             part = [item for item in part if fields.matches(item.key)]
+        if not fields.by_key:
+            part = [item for item in part if fields.matches_fields(partial(_field, kind, item))]
         if not labels.empty:
             part = [item for item in part if labels.matches(item.labels)]
         taken += part
     return taken
+
+
+def _field(kind: Kind, item: Item, field: str) -> str:
+    return kind.fields[field](item.key, item.value)
 
 
 def attributes_of(info: RequestInfo, verb: str) -> Attributes:
@@ -301,7 +356,7 @@ def _selects(info: RequestInfo, verb: str, query: dict[str, str]) -> bool:
     return bool(query and info.resource and not info.by_path and verb in {"list", "watch", "deletecollection"})
 
 
-def _narrowed(asked: Attributes, query: dict[str, str]) -> Attributes:
+def _narrowed(asked: Attributes, query: dict[str, str], selectable: Sequence[str]) -> Attributes:
     """The question with selectors. Those that are large or cannot be parsed are left out: they only narrow, and the latter fail later."""
     labels, fields, name = EVERYTHING, ANY, asked.name
     text = query.get("labelSelector", "")
@@ -309,7 +364,7 @@ def _narrowed(asked: Attributes, query: dict[str, str]) -> Attributes:
         with suppress(Problem):
             labels = parse_label_selector(text)
     with suppress(Problem):
-        fields = parse_field_selector(query.get("fieldSelector", ""))
+        fields = parse_field_selector(query.get("fieldSelector", ""), selectable)
     only = fields.name
     if only and is_path_segment(only):
         name = only
@@ -333,10 +388,22 @@ def _fits(kind: Kind, info: RequestInfo) -> bool:
     return not info.namespace
 
 
-def _absent(bound: _Bound, key: tuple[str, str]) -> Problem:
-    """404: of the subject where the cluster has none, of the kind's own name, with the reason, where it has one without values."""
-    namespace, name = key
+def _not_allowed(kind: Kind, verb: str, subresource: str = "") -> Problem:
+    """405, with what to change instead where the kind says so."""
+    resource = f"{kind.resource}/{subresource}" if subresource else kind.resource
+    instead = [text for text in (_READ_ONLY if subresource else "", kind.edit) if text]
+    return method_not_allowed(kind.group, resource, verb, allow=_ALLOW, instead=": ".join(instead))
+
+
+def _present(bound: _Bound, key: Key) -> Item:
+    """The object. Raises Problem 404: of the subject where the cluster has none, of the kind's own name, with the reason if there is one,
+    where it has one without values, and of a kind without a subject."""
+    item = bound.collection.get(key)
+    if item is not None:
+        return item
+    kind, (namespace, name) = bound.kind, key
     reason = bound.collection.why(key)
-    if reason is None:
-        return not_found("", _SUBJECT_RESOURCES[bound.kind.subject], name)
-    return not_found(bound.kind.group, bound.kind.about, f"{namespace}/{name}" if namespace else name, reason)
+    if reason is None and kind.subject is not None:
+        raise not_found("", _SUBJECT_RESOURCES[kind.subject], name)
+    full = f"{namespace}/{name}" if namespace and kind.about else name
+    raise not_found(kind.group, kind.about or kind.resource, full, reason or "")

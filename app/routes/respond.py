@@ -25,6 +25,8 @@ NO_SNIFF = ("x-content-type-options", "nosniff")
 class Answer(Struct, frozen=True):
     """A response. Its body is `body`, or what `stream` gives, which has `length` bytes, -1 if nobody knows: it goes in chunks then.
 
+    What a `live` stream gives goes out at once, else in pieces of PIECE bytes.
+
     `headers` come on top of audit-id and, unless they set one, `Cache-Control: no-cache, private`.
     """
 
@@ -34,6 +36,7 @@ class Answer(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...] = ()
     stream: Chunks | None = None
     length: int = -1
+    live: bool = False
 
 
 async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
@@ -45,7 +48,7 @@ async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
         await send({"type": "http.response.body", "body": b""})
         return
     if stream is not None:
-        async with aclosing(gather(stream)) as pieces:
+        async with aclosing(stream if answer.live else gather(stream)) as pieces:
             async for piece in pieces:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
     elif length > PIECE:

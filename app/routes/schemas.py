@@ -1,15 +1,23 @@
-"""OpenAPI schemas of kinds: published names, the objects' frame, and the cleaning that kube-apiserver's clients need."""
+"""OpenAPI schemas of kinds: published names, and the frame that every object and every list has."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from app.kinds._base import Kind
+from app.wire.open_schema import publishable
+
+V2_REFS, V3_REFS = "#/definitions/", "#/components/schemas/"
+"""What a $ref begins with."""
 
 OBJECT_META = "io.kubeglance.apis.meta.v1.ObjectMeta"
 LIST_META = "io.kubeglance.apis.meta.v1.ListMeta"
 
 # Generated clients know these models by the names that k8s.io/metrics gives them.
 _KNOWN_PREFIXES = {"metrics.k8s.io": "io.k8s.metrics.pkg.apis.metrics"}
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]")
+"""What no model's name has: a slash there makes the cluster's merged OpenAPI unreadable."""
 
 _STRING_MAP = {"type": "object", "additionalProperties": {"type": "string", "default": ""}}
 
@@ -47,14 +55,14 @@ _META_SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 def meta_schemas(prefix: str) -> dict[str, Any]:
-    """The schemas that all kinds share."""
-    return {name: clean(schema, prefix) for name, schema in _META_SCHEMAS.items()}
+    """The schemas that all kinds share. `prefix` is what a $ref begins with."""
+    return {name: publishable(schema, version_2=prefix == V2_REFS) for name, schema in _META_SCHEMAS.items()}
 
 
 def model_name(kind: Kind, version: str, name: str) -> str:
     """The name of a model: the group reversed, the version and the kind, without any slash."""
     prefix = _KNOWN_PREFIXES.get(kind.group) or ".".join(reversed(kind.group.split(".")))
-    return f"{prefix}.{version}.{name}"
+    return _NO_NAME.sub("_", f"{prefix}.{version}.{name}")
 
 
 def group_version_kind(kind: Kind, version: str, name: str) -> dict[str, str]:
@@ -63,16 +71,12 @@ def group_version_kind(kind: Kind, version: str, name: str) -> dict[str, str]:
 
 
 def kind_schemas(kind: Kind, version: str, prefix: str) -> dict[str, Any]:
-    """The schemas of a kind and of its list, by model name. `prefix` is what a $ref begins with."""
+    """The schemas of a kind, of its list and of what is below its objects, by model name. `prefix` is what a $ref begins with."""
     name, list_name = model_name(kind, version, kind.kind), model_name(kind, version, kind.list_kind)
-    declared = clean(kind.schema, prefix)
-    required = sorted(declared.get("required", ()))
-    one = {
-        "description": declared.get("description", f"{kind.kind} is served live by kubeglance."),
-        "type": "object",
-        **({"required": required} if required else {}),
-        "properties": {**_frame(kind.kind), "metadata": _reference(OBJECT_META, prefix, "Standard metadata."), **declared["properties"]},
-        "x-kubernetes-group-version-kind": [group_version_kind(kind, version, kind.kind)],
+    below = {
+        model_name(kind, version, subresource.kind): _object(kind, version, subresource.kind, subresource.schema, prefix)
+        for subresource in kind.subresources
+        if subresource.schema is not None
     }
     many = {
         "description": f"{kind.list_kind} is a list of {kind.kind}.",
@@ -89,33 +93,24 @@ def kind_schemas(kind: Kind, version: str, prefix: str) -> dict[str, Any]:
         },
         "x-kubernetes-group-version-kind": [group_version_kind(kind, version, kind.list_kind)],
     }
-    return {name: one, list_name: many}
+    return {**below, name: _object(kind, version, kind.kind, kind.schema, prefix), list_name: many}
 
 
-def clean(schema: Any, prefix: str, *, version_2: bool | None = None) -> Any:
-    """A schema as it may be published.
+def _object(kind: Kind, version: str, name: str, schema: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The schema of an object: the frame of all, and what its kind has beyond."""
+    declared = publishable(schema, version_2=prefix == V2_REFS)
+    required = sorted(declared.get("required", ()))
+    own = {field: field_schema for field, field_schema in declared.get("properties", {}).items() if field not in _FRAME}
+    return {
+        "description": declared.get("description", f"{name} is served live by kubeglance."),
+        "type": "object",
+        **({"required": required} if required else {}),
+        "properties": {**_frame(name), "metadata": _reference(OBJECT_META, prefix, "Standard metadata."), **own},
+        "x-kubernetes-group-version-kind": [group_version_kind(kind, version, name)],
+    }
 
-    A boolean additionalProperties breaks kube-controller-manager (kubernetes/kubernetes 135145): true becomes
-    x-kubernetes-preserve-unknown-fields, false is dropped. In OpenAPI v2 (told by the prefix of its references) there is no anyOf,
-    oneOf, allOf, not or nullable.
-    """
-    old = prefix.startswith("#/definitions/") if version_2 is None else version_2
-    if isinstance(schema, list | tuple):
-        return [clean(item, prefix, version_2=old) for item in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    cleaned: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "additionalProperties" and isinstance(value, bool):
-            if value:
-                cleaned["x-kubernetes-preserve-unknown-fields"] = True
-        elif key == "properties" and isinstance(value, Mapping):
-            cleaned[key] = {name: clean(item, prefix, version_2=old) for name, item in value.items()}
-        elif old and key in {"anyOf", "oneOf", "allOf", "not", "nullable"}:
-            continue
-        else:
-            cleaned[key] = clean(value, prefix, version_2=old)
-    return cleaned
+
+_FRAME = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def _frame(kind: str) -> dict[str, Any]:
@@ -128,6 +123,6 @@ def _frame(kind: str) -> dict[str, Any]:
 def _reference(name: str, prefix: str, description: str) -> dict[str, Any]:
     """A reference with a description of its own. In OpenAPI 3.0 what stands beside a $ref is ignored, so it goes into allOf."""
     reference = {"$ref": prefix + name}
-    if prefix.startswith("#/definitions/"):
+    if prefix == V2_REFS:
         return {"description": description, **reference}
     return {"description": description, "default": {}, "allOf": [reference]}

@@ -1,7 +1,7 @@
-"""Field selectors: the grammar of k8s.io/apimachinery/pkg/fields, over the two fields that every object has."""
+"""Field selectors: the grammar of k8s.io/apimachinery/pkg/fields, over the two fields that every object has, and those of its kind."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -9,6 +9,7 @@ from app.wire.selector_size import check_size
 from app.wire.status import bad_request, quote
 
 FIELDS = ("metadata.name", "metadata.namespace")
+"""What every object is selected by."""
 
 _TERM = re.compile(r"(?:[^\\,]|\\.|\\\Z)+", re.DOTALL)
 _OPERATOR = re.compile(r"!=|==|=")
@@ -30,6 +31,8 @@ class FieldSelector:
         self.terms = tuple(terms)
         self._name = self._values("metadata.name")
         self._namespace = self._values("metadata.namespace")
+        others = sorted({term.field for term in self.terms}.difference(FIELDS))
+        self._others = tuple((field, self._values(field)) for field in others)
 
     @property
     def empty(self) -> bool:
@@ -54,6 +57,15 @@ class FieldSelector:
         namespace, name = key
         return self._name.allow(name) and self._namespace.allow(namespace)
 
+    @property
+    def by_key(self) -> bool:
+        """Whether `matches` tells all."""
+        return not self._others
+
+    def matches_fields(self, value_of: Callable[[str], str]) -> bool:
+        """Whether the fields of a kind's own are as they must be; `value_of` gives the value of each that is asked about."""
+        return all(values.allow(value_of(field)) for field, values in self._others)
+
     def for_review(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         """The terms as a SubjectAccessReview takes them."""
         return tuple((term.field, "In" if term.equal else "NotIn", (term.value,)) for term in self.terms)
@@ -71,8 +83,8 @@ class _Values:
         return self._equal <= {value} and value not in self._unequal
 
 
-def parse_field_selector(text: str) -> FieldSelector:
-    """The selector in `text`. Raises Problem 400 with upstream's words, for an unknown field too."""
+def parse_field_selector(text: str, fields: Sequence[str] = FIELDS) -> FieldSelector:
+    """The selector in `text`, over `fields`. Raises Problem 400 with upstream's words, for an unknown field too."""
     if not text:
         return ANY
     parts = _TERM.findall(text)
@@ -85,8 +97,8 @@ def parse_field_selector(text: str) -> FieldSelector:
         value = _unescape(part[operator.end() :])
         terms.append(FieldTerm(part[: operator.start()], value, operator[0] != "!="))
     for term in terms:
-        if term.field not in FIELDS:
-            known = ", ".join(quote(field) for field in FIELDS)
+        if term.field not in fields:
+            known = ", ".join(quote(field) for field in fields)
             raise bad_request(f"{quote(term.field)} is not a known field selector: only {known}")
     return FieldSelector(terms)
 

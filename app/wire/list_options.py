@@ -4,12 +4,12 @@ Source of the rules: k8s.io/apimachinery/pkg/apis/meta/internalversion/{defaults
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from app.wire.continuation import Continuation, decode_continue
-from app.wire.field_selectors import ANY, FieldSelector, parse_field_selector
+from app.wire.field_selectors import ANY, FIELDS, FieldSelector, parse_field_selector
 from app.wire.label_selectors import EVERYTHING, LabelSelector, parse_label_selector
 from app.wire.query import boolean, integer
 from app.wire.status import bad_request, invalid, quote
@@ -54,15 +54,15 @@ def parse_version(text: str) -> int | None:
     raise bad_request(f"invalid resource version: {field}")
 
 
-def parse_list_options(query: Mapping[str, str], *, watch: bool = False) -> ListOptions:
-    """The options in `query`; `watch` is true for the old /watch/ paths.
+def parse_list_options(query: Mapping[str, str], *, watch: bool = False, selectable: Sequence[str] = FIELDS) -> ListOptions:
+    """The options in `query`; `watch` is true for the old /watch/ paths, `selectable` are the fields that a selector may name.
 
     Raises Problem 400 for what cannot be parsed, 422 for what contradicts itself.
     """
     if not query:
         return ListOptions(watch=True) if watch else PLAIN
     labels = parse_label_selector(query.get("labelSelector", ""))
-    fields = parse_field_selector(query.get("fieldSelector", ""))
+    fields = parse_field_selector(query.get("fieldSelector", ""), selectable)
     limit = integer(query, "limit") or 0
     integer(query, "timeoutSeconds")
     watch = watch or bool(boolean(query, "watch"))

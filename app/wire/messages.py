@@ -11,14 +11,16 @@ Pairs = tuple[tuple[str, str], ...]
 
 _SECOND = 10**9
 _NO_NANOS = integer(2, 0)
+_NO_UID = string(5, "")
 
 
-def object_meta(*, namespace: str, name: str, version: int, created: int, labels: Pairs, annotations: Pairs) -> bytes:
+def object_meta(*, namespace: str, name: str, version: int, created: int, labels: Pairs, annotations: Pairs, uid: str = "") -> bytes:
     """ObjectMeta with the fields that its JSON has. `created` in Unix ns; 0 is no time. Pairs in the order of their keys."""
     return b"".join(
         (
             string(1, name),
             _namespace(namespace),
+            string(5, uid) if uid else _NO_UID,
             string(6, str(version)),
             _created(created // _SECOND if created else None),
             _map_of_strings(11, labels),
@@ -32,8 +34,8 @@ def object_meta(*, namespace: str, name: str, version: int, created: int, labels
 
 @lru_cache(maxsize=1024)
 def _namespace(namespace: str) -> bytes:
-    """Fields 2 to 5: generateName, namespace, selfLink, uid."""
-    return string(2, "") + string(3, namespace) + string(4, "") + string(5, "")
+    """Fields 2 to 4: generateName, namespace, selfLink."""
+    return string(2, "") + string(3, namespace) + string(4, "")
 
 
 @lru_cache(maxsize=1024)

@@ -12,13 +12,15 @@ _SECOND = 10**9
 _encode = msgspec.json.Encoder().encode
 
 
-def object_metadata(*, namespace: str, name: str, version: int, created: int, labels: Pairs, annotations: Pairs) -> bytes:
-    """The fields of ObjectMeta that are served, in upstream's order. `created` in Unix ns. Pairs in the order of their keys."""
-    return b'{"name":%b%b,"resourceVersion":"%d"%b%b%b}' % (
+def object_metadata(*, namespace: str, name: str, version: int, created: int, labels: Pairs, annotations: Pairs, uid: str = "") -> bytes:
+    """The fields of ObjectMeta that are served, in upstream's order. `created` in Unix ns, 0 for no time. Pairs in the order of their
+    keys."""
+    return b'{"name":%b%b%b,"resourceVersion":"%d"%b%b%b}' % (
         _encode(name),
         _namespace(namespace) if namespace else b"",
+        b',"uid":%b' % _encode(uid) if uid else b"",
         version,
-        _created(created // _SECOND),
+        _created(created // _SECOND) if created else b"",
         _map_of_strings("labels", labels) if labels else b"",
         _map_of_strings("annotations", annotations) if annotations else b"",
     )

@@ -60,12 +60,13 @@ def unknown_path() -> Problem:
     return Problem(404, "NotFound", NOT_FOUND_TEXT, details={})
 
 
-def method_not_allowed(group: str, resource: str, verb: str, *, allow: str) -> Problem:
-    """405 for a verb that a resource does not have. `details.kind` is the resource name, as upstream has it."""
+def method_not_allowed(group: str, resource: str, verb: str, *, allow: str, instead: str = "") -> Problem:
+    """405 for a verb that a resource does not have. `details.kind` is the resource name, as upstream has it; `instead` follows its text."""
+    text = f"{verb} is not supported on resources of kind {quote(qualified(group, resource))}"
     return Problem(
         405,
         "MethodNotAllowed",
-        f"{verb} is not supported on resources of kind {quote(qualified(group, resource))}",
+        f"{text}: {instead}" if instead else text,
         details={"group": group, "kind": resource},
         headers=(("allow", allow),),
     )

@@ -29,7 +29,7 @@ def encode_columns(columns: Sequence[Mapping[str, Any]]) -> bytes:
     return msgspec.json.encode([{field: column[field] for field in order} for column in columns])
 
 
-def encode_cells(cells: Sequence[str | int | float | bool | None]) -> bytes:
+def encode_cells(cells: Sequence[object]) -> bytes:
     """The cells of one row."""
     return msgspec.json.encode(cells)
 

@@ -15,8 +15,9 @@ from app.cache.sources import source
 from app.cache.store import Store
 from app.cache.versions import Versions
 from app.clock import SystemClock
+from app.kinds._catalog import Catalog, Served
 from app.kube import decode
-from app.routes.resources import Served, create_resources
+from app.routes.resources import create_resources
 from benchmarks.kubelet_bodies import NodeBodies
 from benchmarks.plan import SECOND, Plan
 from collectors import kubelet_resource, kubelet_summary
@@ -38,7 +39,11 @@ class Whole:
         self.bodies = [NodeBodies(plan, node, {}) for node in range(plan.nodes)]
         nodes, pods = Nodes(), Pods()
         versions = Versions(clock, instance=1)
-        served = [Served(kind, Collection(lambda _key: None, versions.current)) for kind in kinds.load()]
+        published = [
+            (kind, Projection(kind.subject, kind.project, Collection(lambda _key: None, versions.current)))
+            for kind in kinds.published()
+            if kind.subject is not None and kind.project is not None
+        ]
         self.store = Store(
             nodes=nodes,
             pods=pods,
@@ -47,13 +52,14 @@ class Whole:
                 source("kubelet_resource", 15),
                 source("kubelet_summary", 30),
             ),
-            projections=[Projection(kind.subject, kind.project, collection) for kind, collection in served],
+            projections=[projection for _, projection in published],
             versions=versions,
             clock=clock,
         )
         nodes.apply([decode.node(_raw(node)) for node in _node_objects(plan)], ())
         pods.apply([decode.pod(_raw(pod)) for pod in _pod_objects(plan)], ())
-        self._endpoint = create_resources(served, gate=FakeGate(), clock=clock, versions=versions)
+        catalog = Catalog([Served(kind, projection.collection) for kind, projection in published])
+        self._endpoint = create_resources(catalog, gate=FakeGate(), clock=clock, versions=versions)
         self._loop = asyncio.new_event_loop()
 
     def resource(self, node: int) -> Batch:

@@ -74,14 +74,18 @@ class World:
         self.clock = ManualClock()
         self.nodes, self.pods = Nodes(), Pods()
         self.versions = Versions(self.clock, instance=5)
-        self.kinds = {kind.kind: kind for kind in kinds.load()}
+        self.kinds = {kind.kind: kind for kind in kinds.published()}
         self.collections = {name: Collection(lambda _key: None) for name in self.kinds}
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
             samples=Samples(self.clock.monotonic),
             sources=(source(RESOURCE, 15), source(SUMMARY, 30)),
-            projections=[Projection(kind.subject, kind.project, self.collections[kind.kind]) for kind in self.kinds.values()],
+            projections=[
+                Projection(kind.subject, kind.project, self.collections[kind.kind])
+                for kind in self.kinds.values()
+                if kind.subject is not None and kind.project is not None
+            ],
             versions=self.versions,
             clock=self.clock,
         )

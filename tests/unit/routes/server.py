@@ -7,10 +7,12 @@ import httpx
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
+from app.cache.collection import Collection
+from app.kinds._catalog import Catalog, Served
 from app.routes.app import create_app
 from app.routes.health import Check, HealthChecks, always_ok
 from app.routes.problems import Endpoint
-from app.routes.resources import Served, create_resources
+from app.routes.resources import create_resources
 from app.routes.version import version_info
 from tests.fakes.clock import ManualClock
 from tests.fakes.gate import FakeGate
@@ -41,13 +43,20 @@ class Server:
     clock: ManualClock = field(default_factory=ManualClock)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     rendered_bytes: int = 1 << 20
+    observed: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.catalog = Catalog(self.served)
         self.resources: Endpoint = create_resources(
-            self.served, gate=self.gate, clock=self.clock, versions=FakeVersions(), rendered_bytes=self.rendered_bytes
+            self.catalog,
+            gate=self.gate,
+            clock=self.clock,
+            versions=FakeVersions(),
+            observe=self.observed.append,
+            rendered_bytes=self.rendered_bytes,
         )
         self.app: FastAPI = create_app(
-            [served.kind for served in self.served],
+            self.catalog,
             self.resources,
             gate=self.gate,
             checks=self.checks,
@@ -55,6 +64,12 @@ class Server:
             clock=self.clock,
             version=version_info("0.1.0"),
         )
+
+    def collection(self, index: int) -> Collection:
+        """The objects of the kind at `index` of `served`."""
+        collection = self.served[index].collection
+        assert isinstance(collection, Collection)
+        return collection
 
     async def request(self, method: str, path: str, *, direct: bool = False, **headers: str) -> httpx.Response:
         """One request; keyword arguments are headers, with underscores for hyphens."""

@@ -12,6 +12,7 @@ from app.routes import lists
 from app.routes.lists import AT_ONCE, MOST_KEPT, STREAMED_AT_ONCE, ListForm, Page, measure, stream, whole
 from app.routes.protobuf_rendering import ProtobufRenderer
 from app.routes.rendering import KUBECTL_TABLE, PLAIN, Form, Renderer
+from tests.fakes.clock import ManualClock
 from tests.fakes.kinds import PODS, make_item
 
 PAGE = Page(7, "token", 3)
@@ -23,7 +24,7 @@ def items(count: int) -> list[Item]:
 
 
 def json_list(form: Form = PLAIN) -> ListForm:
-    return Renderer(PODS, "v1").many(form)
+    return Renderer(PODS, "v1", ManualClock()).many(form)
 
 
 async def streamed(form: ListForm, of: Sequence[Item]) -> tuple[int | None, bytes]:

@@ -1,17 +1,24 @@
 """OpenAPI: what kubectl explain and the aggregator need, and nothing that breaks them."""
 
+import asyncio
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.kinds._base import Kind
-from app.routes.resources import Served
-from app.routes.schemas import clean
-from tests.fakes.kinds import NODES, make_collection
+from app.kinds._catalog import Catalog, Served
+from app.routes.openapi import OpenApi
+from app.wire.open_schema import publishable
+from tests.fakes.clock import ManualClock
+from tests.fakes.kinds import NODES, live_kind, make_collection
 from tests.unit.routes.server import Server
+from tests.unit.wire.test_open_schema import ODD_SCHEMAS
 
 V3 = "/openapi/v3/apis/metrics.k8s.io/v1beta1"
 POD = "io.k8s.metrics.pkg.apis.metrics.v1beta1.PodMetrics"
@@ -139,9 +146,9 @@ def test_clean() -> None:
         "additionalProperties": False,
     }
 
-    assert {"properties": {"not": {"x-kubernetes-int-or-string": True}}} == clean(schema, "#/definitions/")
-    assert {"properties": schema["properties"]} == clean(schema, "#/components/schemas/")
-    assert json.dumps({"x-kubernetes-preserve-unknown-fields": True}) == json.dumps(clean({"additionalProperties": True}, "#/definitions/"))
+    assert {"properties": {"not": {"x-kubernetes-int-or-string": True}}} == publishable(schema, version_2=True)
+    assert {"properties": schema["properties"]} == publishable(schema, version_2=False)
+    assert {"x-kubernetes-preserve-unknown-fields": True} == publishable({"additionalProperties": True}, version_2=True)
 
 
 _BOTH = ["application/json", "application/vnd.kubernetes.protobuf"]
@@ -159,3 +166,69 @@ async def test_what_is_produced(kind: Kind, produces: list[str]) -> None:
 
     assert [produces] * 4 == [operation["produces"] for operation in operations]
     assert [produces] * 2 == [list(content) for content in contents]
+
+
+_LABEL = st.from_regex(r"[a-z][a-z0-9]?(-[a-z0-9])?", fullmatch=True)
+_KINDS = st.builds(
+    live_kind,
+    resource=st.sampled_from(["ingresses", "queues", "queuelists"]),
+    kind=st.sampled_from(["Queue", "QueueList", "NamespacedQueue", "QueueForAllNamespaces", "ObjectMeta", "Odd/Kind"]),
+    group=st.builds("{}.{}".format, _LABEL, _LABEL),
+    namespaced=st.booleans(),
+    schema=st.one_of(ODD_SCHEMAS, st.fixed_dictionaries({"properties": ODD_SCHEMAS}), st.fixed_dictionaries({"required": ODD_SCHEMAS})),
+    versions=st.sampled_from([("v1",), ("v1", "v1beta1")]),
+)
+
+
+@given(st.lists(_KINDS, max_size=4))
+def test_no_kind_breaks_the_clusters_openapi(kinds: list[Kind]) -> None:
+    """Whatever is declared: every reference resolves, no model has a slash in its name, operations have ids of their own, all is JSON."""
+    catalog = Catalog([Served(NODES, make_collection())])
+    catalog.put({str(number): [Served(kind, make_collection())] for number, kind in enumerate(kinds)})
+    openapi = OpenApi(catalog, ManualClock(), "v1")
+
+    def document(answer: Any, name: str) -> Any:
+        return json.loads(asyncio.run(answer({"headers": [], "path_params": {"document": name}})).body)
+
+    root = document(openapi.v3_root, "")
+    documents = [document(openapi.v2, ""), *(document(openapi.v3, path) for path in root["paths"])]
+    for each in documents:
+        prefix = "#/definitions/" if "definitions" in each else "#/components/schemas/"
+        models = each.get("definitions") or each["components"]["schemas"]
+        operations = [item["get"] for item in each["paths"].values()]
+        references = [value for key, value in _walk(each) if key == "$ref"]
+        assert {reference.removeprefix(prefix) for reference in references} <= set(models)
+        assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in models)
+        assert len(operations) == len({operation["operationId"] for operation in operations})
+    served = {(kind.group, version) for kind in catalog.kinds for version in kind.versions}
+    assert {f"apis/{group}/{version}" for group, version in served} == set(root["paths"])
+
+
+async def test_what_declares_the_frame_does_not_replace_it() -> None:
+    """Schemas of CRDs declare metadata as any object; published is what metadata has."""
+    schema = {"properties": {"metadata": {"type": "object"}, "kind": {"type": "integer"}, "spec": {"type": "object"}}}
+    server = Server(served=(Served(live_kind(schema=schema), make_collection()),))
+    properties = (await server.get("/openapi/v2")).json()["definitions"]["com.example.v1alpha1.Queue"]["properties"]
+
+    assert ["apiVersion", "kind", "metadata", "spec"] == list(properties)
+    assert ("string", "$ref" in properties["metadata"]) == (properties["kind"]["type"], True)
+
+
+async def test_a_plural_that_other_groups_have() -> None:
+    """A kind may have the plural of another group's: ingresses of networking.k8s.io."""
+    server = Server(served=(Served(live_kind("ingresses", "Ingress", "apps.example.com"), make_collection()),))
+    document = (await server.get("/openapi/v2")).json()
+
+    assert {"com.example.apps.v1alpha1.Ingress", "com.example.apps.v1alpha1.IngressList"} <= set(document["definitions"])
+    assert 200 == (await server.get("/apis/apps.example.com/v1alpha1/ingresses")).status_code
+
+
+async def test_selectable_fields_are_told() -> None:
+    """The parameter fieldSelector names what may be selected by."""
+    server = Server(served=(Served(live_kind(), make_collection()),))
+    document = (await server.get("/openapi/v2")).json()
+    parameters = document["paths"]["/apis/example.com/v1alpha1/queues"]["get"]["parameters"]
+
+    assert ["Selects objects by metadata.name, metadata.namespace and spec.node."] == [
+        parameter["description"] for parameter in parameters if parameter["name"] == "fieldSelector"
+    ]

@@ -13,12 +13,13 @@ from app.cache.collection import Item
 from app.cache.values import ContainerUsage, NodeUsage, PodUsage
 from app.errors import Problem
 from app.kinds import node_metrics, pod_metrics
+from app.kinds._catalog import Served
 from app.kube.records import Labels
 from app.routes.lists import Page, whole
 from app.routes.protobuf_rendering import ProtobufRenderer
 from app.routes.rendering import PLAIN, Renderer
-from app.routes.resources import Served
 from app.wire.accept import JSON, PROTOBUF
+from tests.fakes.clock import ManualClock
 from tests.fakes.kinds import make_collection
 from tests.fakes.protobuf import decode
 from tests.unit.routes.server import Server
@@ -156,7 +157,7 @@ async def test_pages_add_up() -> None:
 async def test_a_publish_shows_at_once() -> None:
     """A rendered list is of the current version, and its two media types do not stand in each other's way."""
     running = server()
-    pods = running.served[0].collection
+    pods = running.collection(0)
     for _ in range(2):
         assert 3 == len(decode((await running.get(f"{V1}/pods", accept=PROTOBUF)).content)["items"])
         assert 3 == len((await running.get(f"{V1}/pods", accept=JSON)).json()["items"])
@@ -169,7 +170,7 @@ async def test_a_publish_shows_at_once() -> None:
 async def test_an_item_is_encoded_once() -> None:
     """Both versions, lists, gets and metadata are made of one encoding, which lives as long as the item."""
     running = server()
-    item = running.served[0].collection.get(("a", "one"))
+    item = running.collection(0).get(("a", "one"))
     assert item is not None
     await running.get(f"{V1}/pods", accept=PROTOBUF)
     entry = item.entry
@@ -242,7 +243,7 @@ def test_any_pod_is_the_same_in_both_forms(
 ) -> None:
     """Whatever is published, JSON and protobuf tell the same of it: alone, and in a list."""
     item = pod(*key, *containers, labels=labels, at=at, version=version)
-    as_json, as_protobuf = Renderer(pod_metrics.KIND, "v1"), ProtobufRenderer(pod_metrics.KIND, "v1")
+    as_json, as_protobuf = Renderer(pod_metrics.KIND, "v1", ManualClock()), ProtobufRenderer(pod_metrics.KIND, "v1")
 
     assert _json(as_json.one(item, PLAIN)) == decode(as_protobuf.one(item, PLAIN))
     page = Page(version, "token", 3)
@@ -255,7 +256,7 @@ def test_any_node_is_the_same_in_both_forms(name: str, labels: Labels, cpu: int,
     """Quantities and windows of every magnitude."""
     item = node(name, cpu=cpu, memory=memory, window=window, labels=labels)
 
-    assert _json(Renderer(node_metrics.KIND, "v1beta1").one(item, PLAIN)) == decode(
+    assert _json(Renderer(node_metrics.KIND, "v1beta1", ManualClock()).one(item, PLAIN)) == decode(
         ProtobufRenderer(node_metrics.KIND, "v1beta1").one(item, PLAIN)
     )
 

@@ -14,6 +14,7 @@ from app.cache.values import ContainerUsage, NodeUsage, PodUsage
 from app.kinds import node_metrics, pod_metrics
 from app.routes.lists import ListForm, Page, whole
 from app.routes.rendering import PLAIN, Form, Renderer
+from tests.fakes.clock import ManualClock
 from tests.fakes.kinds import PODS, make_item
 
 PAGE = Page(7, "token", 3)
@@ -74,7 +75,7 @@ def expected(form: Form, items: list[Item]) -> dict[str, Any]:
 def test_a_list_is_what_an_encoder_makes(form: Form, items: list[Item]) -> None:
     """Twice: as it is encoded, and as it is joined from what was kept."""
     body = msgspec.json.encode(expected(form, items)) + b"\n"
-    renderer = Renderer(PODS, "v1")
+    renderer = Renderer(PODS, "v1", ManualClock())
 
     assert [body, body] == [listed(renderer.many(form), items) for _ in range(2)]
 
@@ -83,7 +84,7 @@ def test_a_list_is_what_an_encoder_makes(form: Form, items: list[Item]) -> None:
 @given(items=ITEMS)
 def test_indentation_piece_by_piece_is_that_of_the_whole(form: Form, items: list[Item]) -> None:
     """A list is indented element by element, and nobody can tell."""
-    renderer = Renderer(PODS, "v1")
+    renderer = Renderer(PODS, "v1", ManualClock())
     body = listed(renderer.many(form), items)
 
     assert msgspec.json.format(body, indent=2) + b"\n" == listed(renderer.many(msgspec.structs.replace(form, pretty=True)), items)
@@ -94,23 +95,24 @@ def test_an_object_is_what_an_encoder_makes(items: list[Item]) -> None:
     """Alone it has kind and apiVersion of the asked version, and indentation where people read it."""
     for item in items:
         body = msgspec.json.encode({**head("PodMetrics", "metrics.k8s.io/v1beta1"), **told(item)})
-        assert body + b"\n" == Renderer(PODS, "v1beta1").one(item, PLAIN)
-        assert msgspec.json.format(body, indent=2) + b"\n" == Renderer(PODS, "v1beta1").one(item, Form(pretty=True))
+        assert body + b"\n" == Renderer(PODS, "v1beta1", ManualClock()).one(item, PLAIN)
+        assert msgspec.json.format(body, indent=2) + b"\n" == Renderer(PODS, "v1beta1", ManualClock()).one(item, Form(pretty=True))
 
 
 INT63 = st.integers(0, 2**63 - 1)
 TEXTS = st.text(st.characters(codec="utf-8"))
+TIMES = st.integers(1, 2**63 - 1)
 SWAP = st.one_of(st.none(), INT63)
 CONTAINERS = st.lists(st.builds(ContainerUsage, TEXTS, INT63, INT63, SWAP), max_size=3).map(tuple)
 SOURCES = st.sampled_from(["kubelet_resource", "kubelet_summary"])
 
 
-@given(st.builds(PodUsage, CONTAINERS, INT63, INT63, SOURCES), st.builds(NodeUsage, INT63, INT63, INT63, INT63, SOURCES, SWAP))
+@given(st.builds(PodUsage, CONTAINERS, TIMES, INT63, SOURCES), st.builds(NodeUsage, INT63, INT63, TIMES, INT63, SOURCES, SWAP))
 def test_every_usage_has_every_form(pod: PodUsage, node: NodeUsage) -> None:
     """Nothing that can be published fails when it is read: there is no time left to leave it out."""
     for kind, value in ((pod_metrics.KIND, pod), (node_metrics.KIND, node)):
         item = Item(("ns", "name"), (), 7, value)
-        renderer = Renderer(kind, "v1")
+        renderer = Renderer(kind, "v1", ManualClock())
         whole_object = msgspec.json.decode(renderer.one(item, PLAIN))
         table = msgspec.json.decode(renderer.one(item, TABLES[0]))
 

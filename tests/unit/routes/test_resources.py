@@ -10,7 +10,8 @@ import pytest
 
 from app.auth.identity import Attributes
 from app.errors import Problem
-from app.routes.resources import FILTERED_AT_ONCE, LABELLED_AT_ONCE, MOST_REVIEWED, Served
+from app.kinds._catalog import Served
+from app.routes.resources import FILTERED_AT_ONCE, LABELLED_AT_ONCE, MOST_REVIEWED
 from tests.fakes.kinds import NODES, PODS, make_collection, make_item
 from tests.unit.routes.server import Server
 
@@ -123,7 +124,7 @@ async def test_selectors(path: str, names: list[str]) -> None:
 async def test_pages() -> None:
     """Pages bear the first page's version and its moment, whatever was published between them."""
     server = Server()
-    pods = server.served[0].collection
+    pods = server.collection(0)
     first = (await server.get(f"{V1}/pods?limit=2")).json()
     pods.replace([make_item("a", "zero", version=8)], [("b", "three")], 8)
     token = first["metadata"]["continue"]
@@ -138,7 +139,7 @@ async def test_pages_of_a_lost_moment() -> None:
     """When the snapshot is gone the rest comes from the current state, with 200."""
     server = Server()
     first = (await server.get(f"{V1}/pods?limit=1")).json()
-    server.served[0].collection.replace([make_item("a", "zero", version=8)], [("b", "three")], 8)
+    server.collection(0).replace([make_item("a", "zero", version=8)], [("b", "three")], 8)
     server.clock.advance(3600)
     second = await server.get(f"{V1}/pods?continue={first['metadata']['continue']}")
 
@@ -149,7 +150,7 @@ async def test_pages_of_a_lost_moment() -> None:
 async def test_a_moment_that_is_over_is_let_go() -> None:
     """Once its time has ended any list lets go of it: each publish has work with a snapshot, and it holds all that was replaced since."""
     server = Server()
-    pods = server.served[0].collection
+    pods = server.collection(0)
     await server.get(f"{V1}/pods?limit=1")
     server.clock.advance(30)
     await server.get(f"{V1}/nodes")
@@ -450,7 +451,7 @@ async def test_pretty() -> None:
 async def test_a_rendered_list_is_of_the_current_version() -> None:
     """A whole list is rendered once a version: a publish shows at once."""
     server = Server()
-    nodes = server.served[1].collection
+    nodes = server.collection(1)
     before = await server.get(f"{V1}/nodes")
     assert before.content == (await server.get(f"{V1}/nodes")).content
     nodes.replace([make_item("", "n0", version=8)], (), 8)
@@ -461,7 +462,7 @@ async def test_a_rendered_list_is_of_the_current_version() -> None:
 async def test_a_selected_list_is_of_the_current_version() -> None:
     """A short list of a selector is rendered once a version too; its text and which of the two it is tell one from another."""
     server = Server()
-    pods = server.served[0].collection
+    pods = server.collection(0)
     assert [] == _names(await server.get(f"{V1}/pods?labelSelector=metadata.name%3Done"))
     assert ["one"] == _names(await server.get(f"{V1}/pods?fieldSelector=metadata.name%3Done"))
     web, db = f"{V1}/pods?labelSelector=app%3Dweb", f"{V1}/pods?labelSelector=app%3Ddb"

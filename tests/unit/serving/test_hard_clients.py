@@ -18,7 +18,7 @@ import pytest
 
 from app.auth.trust import Trust
 from app.clock import SystemClock
-from app.routes.resources import Served
+from app.kinds._catalog import Served
 from app.serving.protocol import MAX_BODY_BYTES, MAX_HEADER_BYTES
 from tests.fakes.clock import ManualClock
 from tests.fakes.kinds import NODES, PODS, make_collection, make_item

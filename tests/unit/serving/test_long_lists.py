@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from app.auth.trust import Trust
-from app.routes.resources import Served
+from app.kinds._catalog import Served
 from app.wire.accept import JSON, PROTOBUF
 from tests.fakes.clock import ManualClock
 from tests.fakes.kinds import PODS, make_collection, make_item

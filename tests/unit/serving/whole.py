@@ -15,9 +15,10 @@ from app.auth.access import AccessReviewer
 from app.auth.gate import DelegatingGate
 from app.auth.token import TokenAuthenticator
 from app.auth.trust import Trust
+from app.kinds._catalog import Catalog, Served
 from app.routes.app import create_app
 from app.routes.health import HealthChecks
-from app.routes.resources import Served, create_resources
+from app.routes.resources import create_resources
 from app.routes.version import version_info
 from app.serving.dispatch import Dispatcher
 from app.serving.server import Server
@@ -46,10 +47,10 @@ def whole_app(trust: Trust, clock: ManualClock, served: Sequence[Served] | None 
     gate = DelegatingGate(
         trust, TokenAuthenticator(reviews, clock, sleep=_no_sleep), AccessReviewer(reviews, clock, sleep=_no_sleep), clock
     )
-    served = example_served() if served is None else served
-    resources = create_resources(served, gate=gate, clock=clock, versions=FakeVersions(), rendered_bytes=MIB)
+    catalog = Catalog(example_served() if served is None else served)
+    resources = create_resources(catalog, gate=gate, clock=clock, versions=FakeVersions(), rendered_bytes=MIB)
     app = create_app(
-        [kind for kind, _ in served],
+        catalog,
         resources,
         gate=gate,
         checks=HealthChecks((PING,), (PING,), (PING,)),

@@ -15,6 +15,13 @@ CREATED = 1_764_500_000_999_999_999
 SECONDS = b"\x08\xa0\xc4\xb0\xc9\x06\x10\x00"  # 1764500000, and no nanoseconds
 
 
+def test_uid() -> None:
+    """The uid is field 5, between the selfLink and the version."""
+    made = messages.object_meta(namespace="", name="", version=7, created=0, labels=(), annotations=(), uid="u")
+
+    assert b"\x0a\x00\x12\x00\x1a\x00\x22\x00\x2a\x01u\x32\x017\x38\x00\x42\x00" == made
+
+
 def test_object_meta() -> None:
     """All plain fields are there, empty or not; labels are field 11, annotations field 12, entries {1 key, 2 value}."""
     made = messages.object_meta(namespace="ns", name="p", version=7, created=CREATED, labels=(("app", "web"),), annotations=(("a", ""),))
