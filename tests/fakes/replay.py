@@ -74,11 +74,15 @@ class RecordedKubelet:
 
 
 class Cluster:
-    """As much of kube-apiserver as a kubeglance needs. Token "good" is alice, who may do everything while `allowed`."""
+    """As much of kube-apiserver as a kubeglance needs. Token "good" is alice, who may do everything while `allowed`.
+
+    `claims` are the persistent volume claims, None where kubeglance may not list them.
+    """
 
     def __init__(self) -> None:
         self.nodes: list[dict[str, Any]] = [node()]
         self.pods = pods()
+        self.claims: list[dict[str, Any]] | None = []
         self.allowed = True
         self.away = False
         self.authorizer_away = False
@@ -101,6 +105,11 @@ class Cluster:
                 return self._list(request, "v1", "PodList", self.pods)
             case "configmaps":
                 return self._list(request, "v1", "ConfigMapList", [])
+            case "persistentvolumeclaims" if self.claims is None:
+                message = "persistentvolumeclaims is forbidden"
+                return httpx.Response(403, json={"kind": "Status", "code": 403, "message": message, "reason": "Forbidden"})
+            case "persistentvolumeclaims":
+                return self._list(request, "v1", "PersistentVolumeClaimList", self.claims)
         return httpx.Response(404, json={"kind": "Status", "message": f"no {request.url.path} here", "reason": "NotFound"})
 
     @staticmethod

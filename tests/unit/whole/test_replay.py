@@ -42,9 +42,9 @@ class Whole:
 
 
 @asynccontextmanager
-async def running(**settings: Any) -> AsyncIterator[Whole]:
+async def running(cluster: Cluster | None = None, **settings: Any) -> AsyncIterator[Whole]:
     clock = LoopClock(wall=START)
-    cluster, kubelet = Cluster(), RecordedKubelet(clock)
+    cluster, kubelet = cluster or Cluster(), RecordedKubelet(clock)
     server = Kubeglance(
         Settings(**settings),
         Connection(server="https://kube-apiserver.test"),
