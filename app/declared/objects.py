@@ -1,5 +1,6 @@
 """What a collection becomes: the objects of a declared kind, and what of the response became none."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -33,7 +34,7 @@ class LiveObject(NamedTuple):
     value: LiveValue
 
 
-class Dropped(NamedTuple):
+class Dropped(Struct, frozen=True, gc=False):
     """An item that became no object: its index in the list, its name if that is known, and why, in one sentence."""
 
     index: int
@@ -42,7 +43,8 @@ class Dropped(NamedTuple):
 
 
 class Mapped(NamedTuple):
-    """What became of one response."""
+    """What became of one response. `blank` has what costs cells only: columns of which CEL gave an error."""
 
     objects: list[LiveObject]
     dropped: list[Dropped]
+    blank: Sequence[Dropped] = ()
