@@ -1,7 +1,8 @@
 """What is left of a summary in which some part is not as it should be: each bad part costs itself, and is counted."""
 
 from datetime import datetime
-from typing import Any, TypeVar, get_args, get_origin
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Raw, Struct
@@ -57,12 +58,10 @@ class _Salvage:
             return msgspec.json.decode(raw, type=kind)
         except UNDECODABLE:
             pass
-        wanted = next((option for option in get_args(kind) if option is not type(None)), kind) if get_origin(kind) is not list else kind
+        wanted = _unless_none(kind)
         if get_origin(wanted) is list:
             return self._elements(raw, get_args(wanted)[0])
-        if isinstance(get_origin(wanted) or wanted, type) and issubclass(get_origin(wanted) or wanted, Struct):
-            return self._fields(raw, wanted)
-        return _GONE
+        return self._fields(raw, wanted) if _is_block(wanted) else _GONE
 
     def _elements(self, raw: Raw, kind: Any) -> Any:
         try:
@@ -90,7 +89,7 @@ class _Salvage:
             value = self.take(parts[field.encode_name], field.type)
             if value is not _GONE:
                 taken[field.name] = value
-            elif field.required or not _is_block(field.type):
+            elif field.required or not _is_block(_unless_none(field.type)):
                 return _GONE
             else:
                 self.drop()
@@ -99,10 +98,16 @@ class _Salvage:
         return (get_origin(kind) or kind)(**taken)
 
 
+def _unless_none(kind: Any) -> Any:
+    """The type of an optional field where it is there."""
+    options = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    return next(option for option in options if option is not type(None))
+
+
 def _is_block(kind: Any) -> bool:
-    """Whether a field holds an object or a list."""
-    origins = [get_origin(option) or option for option in get_args(kind) or (kind,)]
-    return any(origin is list or (isinstance(origin, type) and issubclass(origin, Struct)) for origin in origins)
+    """Whether that is an object or a list."""
+    origin = get_origin(kind) or kind
+    return origin is list or (isinstance(origin, type) and issubclass(origin, Struct))
 
 
 def salvage(body: bytes) -> tuple[Summary[datetime], int]:
