@@ -39,6 +39,18 @@ def _manifests(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
     return run(argv)
 
 
+def _check(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.check import run  # noqa: PLC0415 -- see the module
+
+    return run(argv)
+
+
+def _schema(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.schema import run  # noqa: PLC0415 -- see the module
+
+    return run(argv)
+
+
 def _version(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
     from app.cli.version import run  # noqa: PLC0415 -- see the module
 
@@ -50,6 +62,8 @@ COMMANDS = {
     "demo": Command("show it all on a simulated cluster, no Kubernetes needed", _demo),
     "certs": Command("make a CA and a serving certificate, as files", _certs),
     "manifests": Command("print the Kubernetes objects that install kubeglance", _manifests),
+    "check": Command("check declarations of live kinds, without a cluster or against one", _check),
+    "schema": Command("print the JSON Schema of declarations, for editors", _schema),
     "version": Command("print the version", _version),
 }
 

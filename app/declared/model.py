@@ -18,7 +18,7 @@ MIN_TTL = 60.0
 
 def _seconds(value: Any) -> Any:
     if not isinstance(value, str):
-        raise ValueError('must be a duration like "15s"')
+        raise ValueError('must be a duration like "15s"')  # noqa: TRY004 -- pydantic takes ValueError for a wrong value
     return parse_duration(value)
 
 
@@ -143,18 +143,18 @@ class LiveResourceSpec(Spec):
     version: str = Field(description="API version.")
     scope: Literal["Namespaced", "Cluster"] = Field(description="Whether objects are in namespaces.")
     names: Names
-    source: dict[str, Any] = Field(min_length=1, max_length=1, description="One key: the name of the source; below it its own fields.")
+    source: dict[str, Any] = Field(description="One key: the name of the source; below it its own fields.")
     interval: Duration = Field(15.0, description="How often the source is asked.")
     timeout: Duration = Field(5.0, description="Deadline of one collection; shorter than the interval.")
     ttl: Duration | None = Field(None, description="How long objects outlive their last good collection: max(4 intervals, 60s).")
-    limits: LimitsModel = Field(default_factory=LimitsModel)
+    limits: LimitsModel = Field(LimitsModel.model_validate({}), description="What one collection may take.")
     items: Cel = Field("response", description="CEL over `response` that gives the list of items.")
     object: ObjectMapping
     allow_namespaces: list[str] = Field(default_factory=list, description="Namespaces that objects may be in.")
     schema_: SchemaModel = Field(alias="schema")
     additional_printer_columns: list[ColumnModel] = Field(default_factory=list, description="Columns behind Name.")
     metrics: list[MetricModel] = Field(default_factory=list, description="Fields that are metrics too.")
-    subresources: SubresourcesModel = Field(default_factory=SubresourcesModel)
+    subresources: SubresourcesModel = Field(SubresourcesModel.model_validate({}), description="Parts that are read by themselves.")
     tests: list[TestModel] = Field(default_factory=list, description="Run by `kubeglance test`.")
 
     @property

@@ -1,0 +1,221 @@
+"""`kubeglance check`: all that is wrong with declarations, before the server sees them. It asks a cluster only if it is told to."""
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from app.cli import names
+from app.cli.arguments import Parser
+from app.declared.check import Around, ServedNames, check
+from app.declared.declaration import Declaration
+from app.declared.documents import MAX_BYTES, Document, read
+from app.declared.faults import Fault, Place
+from app.declared.served_names import served_names
+from app.declared.texts import is_read
+from app.errors import KubeError
+
+_LABEL = "kubeglance.io/declarations=true"
+_NAME_LENGTH = 63
+_EPILOG = """\
+Faults are printed one a line: FILE:LINE:COLUMN: PATH: what is wrong. A folder stands for all its *.yaml, *.yml and *.json files, but for
+hidden ones and for those that a declaration names as inputFile. Exit code: 0 all is well (warnings may be told), 1 something is wrong,
+2 wrong use."""
+
+
+class _File(NamedTuple):
+    """A file, what documents it has, and what is wrong with it so far. `named` is whether the user named it and not its folder."""
+
+    path: Path
+    named: bool
+    documents: Sequence[Document]
+    faults: Sequence[Fault]
+
+
+class Result(NamedTuple):
+    """What came of it: how many files, the declarations without errors, all faults by place, and the files that are good as a whole."""
+
+    files: int
+    declarations: Sequence[Declaration]
+    faults: Sequence[Fault]
+    good: Sequence[Path]
+
+    @property
+    def errors(self) -> int:
+        return sum(not fault.warning for fault in self.faults)
+
+    @property
+    def warnings(self) -> int:
+        return len(self.faults) - self.errors
+
+
+class _UsageError(Exception):
+    """The command cannot be run as asked."""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Check and print; the answer is the exit code."""
+    parser = _parser()
+    try:
+        arguments = parser.parse_args(argv)
+        if not names.is_label(arguments.namespace):
+            parser.error(f"--namespace={arguments.namespace}: is not {names.LABEL}")
+        if not names.is_service(arguments.service):
+            parser.error(f"--service={arguments.service}: is not {names.SERVICE}")
+    except SystemExit as end:
+        return int(end.code or 0)
+    try:
+        files = _read(arguments.path)
+        cluster = None if arguments.kubeconfig is None else asyncio.run(_cluster(arguments))
+    except (_UsageError, KubeError) as err:
+        print(f"kubeglance check: {err}", file=sys.stderr)
+        return 2
+    result = _checked(files, cluster)
+    print(json.dumps(to_json(result), indent=2) if arguments.output == "json" else _text(result, arguments.namespace))
+    return 1 if result.errors else 0
+
+
+def _parser() -> Parser:
+    parser = Parser("check", "Check declarations of live kinds: all faults at once, each with its place.")
+    parser.epilog = _EPILOG
+    parser.add_argument("path", nargs="+", type=Path, metavar="FILE|DIR", help="what to check")
+    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="form of the output")
+    parser.add_argument("--kubeconfig", type=Path, help="also check against what the cluster of this kubeconfig serves")
+    parser.add_argument("--namespace", default="kube-system", help="namespace of kubeglance")
+    parser.add_argument("--service", default="kubeglance", help="name of kubeglance's Service")
+    return parser
+
+
+async def _cluster(arguments: argparse.Namespace) -> ServedNames:
+    from app.kube.client import KubeClient  # noqa: PLC0415 -- who checks files alone needs no client
+    from app.kube.config import load  # noqa: PLC0415
+
+    async with KubeClient(load(arguments.kubeconfig)) as client:
+        return await served_names(client, namespace=arguments.namespace, service=arguments.service)
+
+
+def _read(paths: Sequence[Path]) -> list[_File]:
+    """All files, each once, with their documents. Raises _UsageError where there is nothing to read."""
+    found: dict[Path, bool] = {}
+    for path in paths:
+        if path.is_dir():
+            within = list(_in_folder(path))
+            if not within:
+                raise _UsageError(f"{path}: there is no *.yaml, *.yml or *.json in this folder")
+            for each in within:
+                found.setdefault(each, False)
+        elif path.exists():
+            found[path] = True
+        else:
+            raise _UsageError(f"{path}: there is no such file or folder")
+    files = [_file(path, named) for path, named in found.items()]
+    inputs = {name for file in files for document in file.documents for name in _inputs(document, file.path.parent)}
+    return [file for file in files if file.named or os.path.abspath(file.path) not in inputs]  # noqa: PTH100 -- resolve would follow links
+
+
+def _in_folder(folder: Path) -> Iterator[Path]:
+    """Below, by name. Hidden names are passed over: in a mounted ConfigMap they are the kubelet's folders, which links lead into."""
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(where) / name for name in sorted(files) if is_read(name))
+
+
+def _file(path: Path, named: bool) -> _File:
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as err:
+        return _File(path, named, (), (Fault(Place(str(path)), "", f"cannot be read: {err.strerror}"),))
+    return _File(path, named, *read(content, str(path)))
+
+
+def _inputs(document: Document, folder: Path) -> Iterator[str]:
+    """The files that the tests of a document name, whatever else it says."""
+    spec = document.value.get("spec") if isinstance(document.value, dict) else None
+    tests = spec.get("tests") if isinstance(spec, dict) else None
+    for test in tests if isinstance(tests, list) else ():
+        name = test.get("inputFile") if isinstance(test, dict) else None
+        if isinstance(name, str) and "\0" not in name:
+            yield os.path.abspath(folder / name)  # noqa: PTH100 -- as above
+
+
+def _checked(files: Sequence[_File], cluster: ServedNames | None) -> Result:
+    declarations: list[Declaration] = []
+    faults: list[Fault] = []
+    good: list[Path] = []
+    for file in files:
+        around = Around(cluster=cluster, base=file.path.parent, others=tuple(declarations))
+        checked = check(file.documents, around)
+        found = [*file.faults, *checked.faults]
+        if not file.documents and not found:
+            found.append(Fault(Place(str(file.path)), "", "there is no declaration in this file", warning=True))
+        if checked.declarations and all(fault.warning for fault in found):
+            good.append(file.path)
+        declarations += checked.declarations
+        faults += found
+    return Result(len(files), declarations, sorted(faults, key=lambda fault: (fault.place, fault.path, fault.message)), good)
+
+
+def to_json(result: Result) -> Mapping[str, Any]:
+    """The output of -o json.
+
+    {"files": n, "errors": n, "warnings": n, "declarations": [{"name", "file", "line", "column"}], "faults": [{"severity": "error" or
+    "warning", "file", "line", "column", "path", "message", "expected", "nearest"}]}. `declarations` are those without errors; texts that
+    say nothing are "".
+    """
+    return {
+        "files": result.files,
+        "errors": result.errors,
+        "warnings": result.warnings,
+        "declarations": [{"name": each.name, **_where(each.place)} for each in result.declarations],
+        "faults": [
+            {
+                "severity": "warning" if each.warning else "error",
+                **_where(each.place),
+                "path": each.path,
+                "message": each.message,
+                "expected": each.expected,
+                "nearest": each.nearest,
+            }
+            for each in result.faults
+        ],
+    }
+
+
+def _where(place: Place) -> dict[str, Any]:
+    return {"file": place.file, "line": place.line, "column": place.column}
+
+
+def _text(result: Result, namespace: str) -> str:
+    said = f"{_count(len(result.declarations), 'good declaration')} in {_count(result.files, 'file')}"
+    lines = [*map(str, result.faults), f"{said}, {_count(result.errors, 'error')}, {_count(result.warnings, 'warning')}"]
+    if result.good:
+        lines += ["", "In the cluster:", *(f"  {command}" for command in commands(result.good, namespace))]
+    return "\n".join(lines)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def commands(files: Sequence[Path], namespace: str) -> list[str]:
+    """For each file the line that puts it into a ConfigMap with the label that kubeglance looks for, anew as often as it is run."""
+    stems = [_slug(file.stem) for file in files]
+    lines = []
+    for file, stem in zip(files, stems, strict=True):
+        name = stem if stems.count(stem) == 1 else _slug(str(file.with_suffix("")))
+        lines.append(
+            f"kubectl create configmap {name} -n {namespace} {shlex.quote(f'--from-file={file}')} --dry-run=client -o yaml"
+            f" | kubectl label --local -f - {_LABEL} -o yaml | kubectl apply -f -"
+        )
+    return lines
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:_NAME_LENGTH].strip("-") or "declarations"

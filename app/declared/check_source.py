@@ -1,0 +1,139 @@
+"""The source of a declaration: as its own model wants it, without credentials where they would be shown, within a tenant's rights."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from app.declared.check_shape import covered, shaped
+from app.declared.faults import Path
+from app.declared.finding import Finding, listed
+from app.declared.tenants import Tenant
+from app.nearest import nearest_word
+from collectors._source import SourceType, Spec, Value, values_of
+
+SOURCE: Path = ("spec", "source")
+
+_SECRET_FIELDS = re.compile(r"(?i)pass(word|wd)?|pwd|.*secret|.*token|api[-_]?key|.*private[-_]?key|sig(nature)?|pw")
+_CREDENTIAL_PARAMETERS = {
+    "access_token",
+    "api_key",
+    "api-key",
+    "apikey",
+    "auth",
+    "password",
+    "passwd",
+    "pwd",
+    "secret",
+    "sig",
+    "signature",
+    "token",
+}
+_WITH_USER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]*@")
+_DSN_PASSWORD = re.compile(r"(?i)(^|[\s;])(password|pwd)\s*=\s*\S")
+_DSN_FIELDS = frozenset({"url", "uri", "dsn", "host", "server", "address", "endpoint"})
+
+
+class Sourced(NamedTuple):
+    """What `spec.source` says: the type and its model, None where it is wrong."""
+
+    type: SourceType | None
+    spec: Spec | None
+    findings: Sequence[Finding]
+
+
+def sourced(source: Mapping[str, Any], types: Mapping[str, SourceType]) -> Sourced:
+    """Look at `source`, the mapping under spec.source."""
+    findings: list[Finding] = []
+    if len(source) != 1:
+        which = f"has {len(source)} sources: {', '.join(sorted(source))}" if source else "Required value"
+        findings.append(Finding(SOURCE, which, "exactly one"))
+    found: list[tuple[SourceType, Spec]] = []
+    for name, said in source.items():
+        kind = types.get(name)
+        if kind is None:
+            known = listed(types)
+            findings.append(Finding((*SOURCE, name), f'no such source: "{name}"', f"one of {known}", nearest_word(name, types), key=True))
+            continue
+        here = (*SOURCE, name)
+        result = shaped(kind.spec, said, secret=True)
+        findings += [each._replace(path=(*here, *each.path)) for each in result.findings]
+        findings += [each for each in _credentials(said, here, kind.spec) if not covered(each.path[len(here) :], result.wrong)]
+        if result.model is not None and not result.wrong:
+            found.append((kind, result.model))
+    return Sourced(*found[0], findings) if len(source) == 1 and found else Sourced(None, None, findings)
+
+
+def _credentials(said: Any, path: Path, model: type[Spec]) -> Iterator[Finding]:
+    """Credentials inside of a URL or a DSN, which are shown wherever it is shown. What stands under `items` is data."""
+    if isinstance(said, dict):
+        for name, part in said.items():
+            if name != "items":
+                yield from _credentials(part, (*path, name), model)
+            if isinstance(part, dict) and isinstance(part.get("value"), str) and part["value"] and _SECRET_FIELDS.fullmatch(name):
+                yield Finding((*path, name, "value"), "is written in plain text", f"{name}.valueFrom.secretKeyRef", warning=True)
+    elif isinstance(said, list):
+        for index, part in enumerate(said):
+            yield from _credentials(part, (*path, index), model)
+    elif isinstance(said, str) and _has_credentials(said, str(path[-1])):
+        yield Finding(path, "Forbidden: there are credentials in it", _remedy(model))
+
+
+def _has_credentials(text: str, field: str) -> bool:
+    if _WITH_USER.match(text):
+        return True
+    if field.lower() not in _DSN_FIELDS:
+        return False
+    try:
+        parameters = parse_qsl(urlsplit(text).query)
+    except ValueError:
+        parameters = []
+    return bool(_DSN_PASSWORD.search(text)) or any(name.lower() in _CREDENTIAL_PARAMETERS for name, _ in parameters)
+
+
+def _remedy(model: type[Spec]) -> str:
+    """The fields that credentials belong into."""
+    fields = {field.alias or name for name, field in model.model_fields.items()}
+    user = [name for name in ("username", "user") if name in fields]
+    if user and "password" in fields:
+        return f"them under {user[0]} and password, with valueFrom"
+    return "them under auth, with valueFrom" if "auth" in fields else "them in a field with valueFrom"
+
+
+def of_tenant(found: Sourced, tenant: Tenant, namespace: str) -> Iterator[Finding]:
+    """What a source does that declarations of another namespace may not."""
+    if found.type is None or found.spec is None:
+        return
+    path = (*SOURCE, found.type.name)
+    for value in values_of(found.spec):
+        yield from _value_of_tenant(value, path)
+    if found.type.uses_files(found.spec):
+        yield Finding(path, f"Forbidden: declarations of namespace {namespace} use no files of kubeglance's own", "another source")
+    for host, port in found.type.hosts(found.spec):
+        if not may_reach(host, port, tenant.hosts):
+            allowed = f"one of {listed(tenant.hosts)}" if tenant.hosts else "no host: none is listed"
+            yield Finding(path, f"Forbidden: declarations of namespace {namespace} may not reach {host}:{port}", allowed)
+    others = sorted({each for each in found.type.namespaces(found.spec) if each != namespace})
+    if others:
+        yield Finding(path, f"Forbidden: declarations of namespace {namespace} see no objects of {', '.join(others)}", f'"{namespace}"')
+
+
+def _value_of_tenant(value: Value, path: Path) -> Iterator[Finding]:
+    origin = value.value_from
+    if origin is not None and (origin.env is not None or origin.file is not None):
+        word = "env" if origin.env is not None else "file"
+        yield Finding(path, f"Forbidden: only kubeglance's own declarations read valueFrom.{word}", "secretKeyRef or configMapKeyRef")
+
+
+def may_reach(host: str, port: int, allowed: Sequence[str]) -> bool:
+    """Whether a tenant's list has the host: itself, or a name behind "*." that it ends with; with ":port" for that port only."""
+    name = host.lower().rstrip(".").strip("[]")
+    for each in allowed:
+        pattern, colon, wanted = each.lower().rpartition(":")
+        if not colon or not wanted.isdigit() or (":" in pattern and not pattern.endswith("]")):
+            pattern, wanted = each.lower(), ""
+        pattern = pattern.strip("[]")
+        fits = name.endswith(pattern[1:]) and name != pattern[2:] if pattern.startswith("*.") else name == pattern
+        if fits and wanted in {"", str(port)}:
+            return True
+    return False

@@ -1,0 +1,204 @@
+"""Sources: one that is there, without credentials where they would be shown, and within the rights of a tenant."""
+
+import pytest
+
+from app.declared.check import ALONE, Around, Tenant
+from app.declared.check_source import may_reach
+from tests.unit.declared.checking import SHOP, checked, cool, of_shop, said
+
+
+def source_faults(source: str, around: Around = ALONE) -> list[str]:
+    """The faults of a source, without their places."""
+    text = cool("{static: {items: [{name: hello, namespace: default, message: Hello from CoolResource}]}}", source)
+    return [each.split(": ", 1)[1] for each in said(text, around)]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        pytest.param(
+            "{databse: {host: x}}",
+            [
+                (
+                    'spec.source.databse: no such source: "databse"'
+                    '; expected one of "static", "http", "kubernetes" or "database"; did you mean "database"?'
+                )
+            ],
+            id="an unknown source",
+        ),
+        pytest.param("{}", ["spec.source: Required value; expected exactly one"], id="no source"),
+        pytest.param(
+            "{static: {items: []}, database: {host: x}}",
+            ["spec.source: has 2 sources: database, static; expected exactly one"],
+            id="two sources",
+        ),
+        pytest.param(
+            "{database: {hst: x}}", ['spec.source.database.hst: unknown field; did you mean "host"?'], id="the source's own fields"
+        ),
+        pytest.param(
+            "{database: {host: x, page: {size: 1000}}}",
+            ["spec.source.database.page.size: Invalid value; expected at most 500"],
+            id="the source's own bounds; no value of a source is shown",
+        ),
+        pytest.param("{database: x}", ["spec.source.database: Invalid value; expected a mapping"], id="a source has fields"),
+        pytest.param("{database: }", ["spec.source.database: Invalid value: null; expected a mapping"], id="a source without fields"),
+        pytest.param(
+            "{database: {host: x, user: {}}}",
+            ["spec.source.database.user: needs exactly one of value, valueFrom"],
+            id="a value from somewhere",
+        ),
+        pytest.param(
+            "{database: {host: x, user: {valueFrom: {secretKeyRef: {name: a}}}}}",
+            ["spec.source.database.user.valueFrom.secretKeyRef.key: Required value"],
+            id="a key of a Secret",
+        ),
+        pytest.param(
+            "{database: {host: 'postgres://me:pw@db/x'}}",
+            ["spec.source.database.host: Forbidden: there are credentials in it; expected them under user and password, with valueFrom"],
+            id="credentials in a URL",
+        ),
+        pytest.param(
+            "{database: {host: 'host=db password=pw'}}",
+            ["spec.source.database.host: Forbidden: there are credentials in it; expected them under user and password, with valueFrom"],
+            id="credentials in a DSN",
+        ),
+        pytest.param(
+            "{database: {host: 'http://db/?token=x'}}",
+            ["spec.source.database.host: Forbidden: there are credentials in it; expected them under user and password, with valueFrom"],
+            id="credentials in a query",
+        ),
+        pytest.param(
+            "{database: {host: x, password: {value: pw}}}",
+            ["warning: spec.source.database.password.value: is written in plain text; expected password.valueFrom.secretKeyRef"],
+            id="a password in plain text is a warning",
+        ),
+        pytest.param("{database: {host: x, user: {value: ro}}}", [], id="a user name is not"),
+        pytest.param("{static: {items: ['http://u:p@x']}}", [], id="items are data"),
+    ],
+)
+def test_source(source: str, expected: list[str]) -> None:
+    """One that is there, as its own model wants it, and without credentials where they would be shown."""
+    assert expected == source_faults(source)
+
+
+def test_no_value_of_a_source_is_shown() -> None:
+    """It could be a password in the wrong place."""
+    assert not any(
+        "hunter2" in each for each in source_faults("{database: {host: 'x://u:hunter2@x', user: hunter2, dialect: {a: hunter2}}}")
+    )
+
+
+def test_credentials_in_an_http_url_are_refused_once() -> None:
+    """The source's own model says so already."""
+    (fault,) = source_faults("{http: {url: 'http://u:hunter2@x/'}}")
+
+    assert "spec.source.http.url: must hold no credentials: use auth.basic" == fault
+
+
+def test_what_a_tenant_may_is_accepted_in_its_namespace() -> None:
+    """Namespaced kinds of its groups, objects in its own namespace, hosts that are listed."""
+    result = checked(of_shop("{database: {host: pg.shop.svc, user: {valueFrom: {secretKeyRef: {name: a, key: b}}}}}"), Around("shop", SHOP))
+
+    assert [] == result.faults
+    assert ["shop"] == [each.namespace for each in result.declarations]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(
+            of_shop().replace("[shop]", "[shop, mq]"),
+            ['spec.allowNamespaces[1]: Forbidden: declarations of namespace shop put objects there only; expected "shop"'],
+            id="objects elsewhere",
+        ),
+        pytest.param(
+            of_shop()
+            .replace("Namespaced", "Cluster")
+            .replace("  allowNamespaces: [shop]\n", "")
+            .replace("namespace: item.namespace, ", ""),
+            ['spec.scope: Forbidden: declarations of namespace shop make Namespaced kinds only; expected "Namespaced"'],
+            id="kinds of the cluster",
+        ),
+        pytest.param(
+            of_shop().replace("example.com", "examples.com"),
+            [
+                (
+                    "spec.group: Forbidden: group examples.com is not listed for namespace shop"
+                    '; expected "example.com"; did you mean "example.com"?'
+                )
+            ],
+            id="another group",
+        ),
+        pytest.param(
+            of_shop("{database: {host: pg.mq.svc}}"),
+            [
+                (
+                    "spec.source.database: Forbidden: declarations of namespace shop may not reach "
+                    'pg.mq.svc:5432; expected one of "*.shop.svc" or "db.example.com:5432"'
+                )
+            ],
+            id="another host",
+        ),
+        pytest.param(
+            of_shop("{database: {host: pg.shop.svc, path: /etc/x}}"),
+            ["spec.source.database: Forbidden: declarations of namespace shop use no files of kubeglance's own; expected another source"],
+            id="files",
+        ),
+        pytest.param(
+            of_shop("{database: {host: pg.shop.svc, user: {valueFrom: {env: X}}}}"),
+            [
+                (
+                    "spec.source.database: Forbidden: only kubeglance's own declarations read valueFrom.env"
+                    "; expected secretKeyRef or configMapKeyRef"
+                )
+            ],
+            id="variables",
+        ),
+        pytest.param(
+            of_shop("{database: {host: pg.shop.svc, user: {valueFrom: {file: x}}}}"),
+            [
+                (
+                    "spec.source.database: Forbidden: only kubeglance's own declarations read valueFrom.file"
+                    "; expected secretKeyRef or configMapKeyRef"
+                )
+            ],
+            id="secret files",
+        ),
+        pytest.param(
+            of_shop("{kubernetes: {apiVersion: v1, resource: pods, namespaces: [shop, mq]}}"),
+            ['spec.source.kubernetes: Forbidden: declarations of namespace shop see no objects of mq; expected "shop"'],
+            id="objects of other namespaces",
+        ),
+        pytest.param(of_shop("{kubernetes: {apiVersion: v1, resource: pods}}"), [], id="objects of its own"),
+    ],
+)
+def test_what_a_tenant_may_not(text: str, expected: list[str]) -> None:
+    """Each right is listed by the operator."""
+    assert expected == [each.split(": ", 1)[1] for each in said(text, Around("shop", SHOP))]
+
+
+def test_a_namespace_that_is_not_listed_may_nothing() -> None:
+    """A ConfigMap with the label is not enough."""
+    assert ["spec.group: Forbidden: group example.com is not listed for namespace shop; expected no group: none is listed"] == [
+        each.split(": ", 1)[1] for each in said(of_shop(), Around("shop", Tenant()))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "allowed", "expected"),
+    [
+        ("a.shop.svc", 80, "*.shop.svc", True),
+        ("A.Shop.svc.", 80, "*.shop.svc", True),
+        ("shop.svc", 80, "*.shop.svc", False),
+        ("xshop.svc", 80, "*.shop.svc", False),
+        ("db", 5432, "db:5432", True),
+        ("db", 5433, "db:5432", False),
+        ("db.evil", 80, "db", False),
+        ("fd00::1", 80, "[fd00::1]", True),
+        ("fd00::1", 80, "[fd00::1]:80", True),
+        ("fd00::1", 81, "[fd00::1]:80", False),
+    ],
+)
+def test_hosts_of_a_tenant(host: str, port: int, allowed: str, expected: bool) -> None:
+    """Whole names, names behind "*.", addresses; with a port that port only."""
+    assert expected == may_reach(host, port, [allowed])
