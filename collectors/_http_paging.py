@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple, Protocol, Self
 from urllib.parse import urljoin, urlsplit
 
+from msgspec import Struct
 from pydantic import Field, model_validator
 
 from collectors._base import Cause, CollectError
 from collectors._http_client import Answer
 from collectors._http_url import host_and_port
 from collectors._link_header import target_of
-from collectors._source import OVER_RESPONSE, CelText, Evaluate, Means, Spec
+from collectors._source import OVER_RESPONSE, CelText, Evaluate, Means, Spec, expressions_of
 
 _PARAM = Field(min_length=1, description="Query parameter that carries it.")
 _SIZE_PARAM = Field(None, min_length=1, description="Query parameter that carries size.")
@@ -73,7 +74,7 @@ class Paginate(Spec):
         return self
 
 
-class Page(NamedTuple):
+class Page(Struct, frozen=True):
     """A page that came: its value, how many elements its list has, the answer around it, and the URL that gave it."""
 
     value: Any
@@ -105,12 +106,7 @@ class Paging:
     def __init__(self, spec: Paginate | None, url: str, means: Means) -> None:
         self._spec = spec
         self._url = url
-        texts = (
-            {"last": spec.page and spec.page.last, "total": spec.offset and spec.offset.total, "next": spec.cursor and spec.cursor.next}
-            if spec
-            else {}
-        )
-        self._cel: dict[str, Evaluate] = {name: means.compile_cel(text, ["response"]) for name, text in texts.items() if text}
+        self._cel: dict[str, Evaluate] = {path[-1]: means.compile_cel(text, variables) for path, text, variables in expressions_of(spec)}
 
     def way(self) -> Way:
         """A new walk."""

@@ -31,8 +31,8 @@ _PlainLoader.add_implicit_resolver(f"{_TAG}int", re.compile(r"[-+]?[0-9]+$"), li
 _PlainLoader.add_implicit_resolver(
     f"{_TAG}float", re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$"), list("-+.0123456789")
 )
-_PlainLoader.add_constructor(f"{_TAG}int", lambda loader, node: int(loader.construct_scalar(node)))
-_PlainLoader.add_constructor(f"{_TAG}float", lambda loader, node: float(loader.construct_scalar(node)))
+_PlainLoader.add_constructor(f"{_TAG}int", lambda _, node: int(node.value))
+_PlainLoader.add_constructor(f"{_TAG}float", lambda _, node: float(node.value))
 
 
 def load(body: bytes) -> Any:

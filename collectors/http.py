@@ -34,7 +34,7 @@ class Http:
     """An opened source. See collectors._source.Source."""
 
     def __init__(self, spec: HttpSpec, means: Means) -> None:
-        self.changed = None
+        self.changed: asyncio.Event | None = None
         self._spec = spec
         self._means = means
         self._session = Session(spec, means)

@@ -40,7 +40,7 @@ class Prometheus:
     """An opened source. See collectors._source.Source."""
 
     def __init__(self, spec: PrometheusSpec, means: Means) -> None:
-        self.changed = None
+        self.changed: asyncio.Event | None = None
         self._spec = spec
         self._means = means
         self._session = Session(spec, means)

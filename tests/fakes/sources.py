@@ -86,7 +86,7 @@ def means(
     *,
     wall: Callable[[], float] = lambda: 1_764_500_000.0,
     timeout: float = 5.0,
-    **limits: int,
+    limits: Limits | None = None,
 ) -> Means:
     """The Means of a source."""
     secrets = secrets or FakeSecrets()
@@ -94,7 +94,7 @@ def means(
         secret=secrets.read,
         may_reach=nowhere,
         compile_cel=python_cel,
-        limits=Limits(**limits),
+        limits=limits or Limits(),
         timeout=timeout,
         wall=wall,
         http=http.client,

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from collectors._base import Cause, CollectError, NoData
 from collectors._http_client import Answer, Request
-from collectors._source import Response, expressions_of, values_of
+from collectors._source import Limits, Response, expressions_of, values_of
 from collectors.http import SOURCE, HttpSpec
 from tests.fakes.sources import FakeHttp, FakeSecrets, answer, means
 
@@ -23,8 +23,8 @@ def spec_of(**said: Any) -> HttpSpec:
     return HttpSpec.model_validate({"url": URL, **said})
 
 
-async def collect(http: FakeHttp, secrets: FakeSecrets | None = None, *, limits: dict[str, int] | None = None, **said: Any) -> Response:
-    source = SOURCE.open(spec_of(**said), means(http, secrets, **(limits or {})))
+async def collect(http: FakeHttp, secrets: FakeSecrets | None = None, *, limits: Limits | None = None, **said: Any) -> Response:
+    source = SOURCE.open(spec_of(**said), means(http, secrets, limits=limits))
     try:
         return await source.collect()
     finally:
@@ -313,7 +313,7 @@ async def test_a_link_to_itself_is_no_endless_loop() -> None:
 async def test_more_pages_than_the_limit() -> None:
     """The collection fails as a whole: half of a list would look like a whole one."""
     with pytest.raises(CollectError, match="more than 3 pages") as caught:
-        await collect(numbered([1] * 9), limits={"pages": 3}, paginate={"page": {"param": "page"}})
+        await collect(numbered([1] * 9), limits=Limits(pages=3), paginate={"page": {"param": "page"}})
 
     assert caught.value.cause is Cause.TOO_LARGE
 
@@ -324,7 +324,7 @@ async def test_body_limits_count_over_all_pages() -> None:
     http = FakeHttp(lambda _: answer(body))
 
     with pytest.raises(CollectError) as caught:
-        await collect(http, limits={"body_bytes": 250}, paginate={"page": {"param": "page"}})
+        await collect(http, limits=Limits(body_bytes=250), paginate={"page": {"param": "page"}})
 
     assert caught.value.cause is Cause.TOO_LARGE
     assert [250, 250 - len(body), 250 - 2 * len(body)] == http.limits
