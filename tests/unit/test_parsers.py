@@ -61,6 +61,17 @@ PROPERTIES = {
     "collectors._resource_lines:read_series": "collectors.test_kubelet_resource:test_no_text_crashes_the_parser_or_costs_a_good_line",
     "collectors.kubelet_resource:parse": "collectors.test_kubelet_resource:test_no_bytes_crash_the_parser",
     "collectors.kubelet_summary:parse": "collectors.test_kubelet_summary:test_no_document_crashes_the_parser",
+    # Sources of declared kinds
+    "app.declared.hosts:is_listed": "declared.test_hosts:test_no_host_crashes_it",
+    "app.declared.http_client:SourceHttp": "declared.test_http_client:test_no_bytes_crash_it",
+    "collectors._http_body:decode_body": "collectors.test_plain_yaml:test_no_body_crashes_the_reader",
+    "collectors._http_body:read_body": "collectors.test_plain_yaml:test_no_body_crashes_the_reader",
+    "collectors._link_header:target_of": "collectors.test_link_header:test_no_header_crashes_it",
+    "collectors._plain_yaml:load": "collectors.test_plain_yaml:test_no_body_crashes_the_reader",
+    "collectors._prometheus_text:exact": "collectors.test_prometheus_text:test_numbers_come_back",
+    "collectors._prometheus_text:read_samples": "collectors.test_prometheus_text:test_no_text_crashes_it",
+    "collectors._prometheus_text:stamp": "collectors.test_prometheus_text:test_stamps_never_crash",
+    "collectors.prometheus:parse": "collectors.test_prometheus:test_no_answer_crashes_it",
     # Files, flags and variables
     "app.certs:Authority": "test_certs:test_no_authority_file_crashes_it",
     "app.cli.flags:parse": "cli.test_flags:test_no_arguments_break_the_parser",
