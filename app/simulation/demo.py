@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -24,13 +25,27 @@ from app.errors import KubeglanceError
 from app.simulation.child import Child, kubeglance
 from app.simulation.environment import Environment
 from app.simulation.generate import generate
-from app.simulation.kubectl import Kubectl, KubectlError
+from app.simulation.kubectl import NOTHING, Kubectl, KubectlError
 
 _READY_WITHIN = 60.0
 _VALUES_WITHIN = 45.0
+_DECLARED_WITHIN = 30.0
 _PROGRESS_EVERY = 2.0
 _POLL = 0.1
 _MOST_NODES, _MOST_PODS = 1000, 250
+
+
+ANOTHER_KIND = "sed 's/Cool/Hot/g; s/cool/hot/g; s/\\[cr\\]/[hr]/' coolresources.yaml > hotresources.yaml"
+"""Declares one more kind, as a first try."""
+
+_TABLES = (
+    ("podmetrics", "pods", "metrics.k8s.io"),
+    ("podstats", "podstats", "live.kubeglance.io"),
+    ("volumestats", "volumestats", "live.kubeglance.io"),
+    ("coolresources", "coolresources", "example.com"),
+    ("queues", "queues", "msg.example.com"),
+)
+"""What `kubectl get -A` is shown of: its word, the resource and the group. The last two are the kinds that the demo declares."""
 
 
 class DemoError(KubeglanceError):
@@ -123,7 +138,7 @@ class Demo:
                 try:
                     await self._show(environment, child, port)
                     if not self._options.once:
-                        await self._serve(child, path)
+                        await self._serve(environment, child, path)
                 finally:
                     # The cluster goes first: without open connections kubeglance ends at once.
                     await environment.close()
@@ -138,14 +153,21 @@ class Demo:
                 await self._wait_values(len(environment.cluster.pods), kubectl, child)
                 await self._table("kubectl top nodes", kubectl.top_nodes)
                 await self._table("kubectl top pods -A", kubectl.top_pods)
-                await self._table("kubectl get podmetrics -A", kubectl.get_podmetrics)
+                for word, resource, group in _TABLES:
+                    rows = partial(self._wait_rows, resource, group, kubectl, child)
+                    await self._table(f"kubectl get {word} -A", rows)
             except KubectlError as exc:
                 raise DemoError(child.explain(str(exc))) from exc
 
-    async def _serve(self, child: Child, path: Path) -> None:
+    async def _serve(self, environment: Environment, child: Child, path: Path) -> None:
         """Until we are cancelled. Raises ChildError if kubeglance ends before."""
+        folder = shlex.quote(str(environment.declarations))
         self._say("\nThe cluster stays up until Ctrl-C. For your own kubectl:\n")
         self._say(f"  export KUBECONFIG={shlex.quote(str(path))}\n")
+        self._say("CoolResource and Queue are declared in the folder below. A YAML file that you put there is a kind within seconds:\n")
+        self._say(f"  cd {folder}")
+        self._say(f"  {ANOTHER_KIND}")
+        self._say("  kubectl get hotresources -A\n")
         self.serving = True
         try:
             await child.ended()
@@ -189,6 +211,21 @@ class Demo:
         if not found:
             raise DemoError(child.explain(f"no pod had values within {_VALUES_WITHIN:.0f} s"))
         self._say(f"After {_VALUES_WITHIN:.0f} s only {found} of {expected} pods have values; those are shown.")
+
+    async def _wait_rows(self, resource: str, group: str, kubectl: Kubectl, child: Child) -> str:
+        """The table of a kind, when it has a row: a kind that is declared is served once it was collected."""
+        found = ""
+        async with _polls(self._clock, _DECLARED_WITHIN) as polls:
+            async for _ in polls:
+                child.check()
+                try:
+                    found = await kubectl.get(resource, group)
+                except KubectlError as exc:
+                    found = str(exc)
+                else:
+                    if found != NOTHING:
+                        return found
+        raise DemoError(child.explain(f"{resource}.{group} had no objects within {_DECLARED_WITHIN:.0f} s: {found}"))
 
     async def _table(self, command: str, rows: Callable[[], Awaitable[str]]) -> None:
         text = await rows()

@@ -1,4 +1,5 @@
-"""The whole simulated world around a kubeglance: kubelets, kube-apiserver, authorities, accounts, and the files that lead to them."""
+"""The whole simulated world around a kubeglance: kubelets, kube-apiserver, a message broker, authorities, accounts, and the files that
+lead to them."""
 
 import asyncio
 import secrets
@@ -10,6 +11,7 @@ import yaml
 
 from app.certs import Authority, write_key
 from app.clock import Clock
+from app.simulation import declarations, queues
 from app.simulation.accounts import Account, Accounts
 from app.simulation.aggregator import Aggregator
 from app.simulation.apiserver import ApiServer
@@ -51,11 +53,14 @@ class Environment:
         self.kubelets = KubeletServer(cluster, self.cluster_ca, token=self.serving.token)
         self.api = ApiServer(cluster, Accounts([self.user, self.serving]), self._authentication())
         self.port = 0
-        self._serving: asyncio.Task[None] | None = None
+        self.declarations = folder / "declarations"
+        """Kinds that are declared. `start` writes two; whoever likes puts more there."""
+        self._serving: set[asyncio.Task[None]] = set()
         self._https = HttpsServer(self.api, self.cluster_ca, ("kubernetes.default.svc",))
+        self._broker = HttpsServer(queues.Queues(clock), self.cluster_ca)
 
     async def start(self, group: asyncio.TaskGroup, port: int = 0) -> None:
-        """Kubelets and kube-apiserver begin to answer; the latter on 127.0.0.1:`port`, 0 for any free port."""
+        """Kubelets, broker and kube-apiserver begin to answer; the last one on 127.0.0.1:`port`, 0 for any free port."""
         try:
             await self.kubelets.start()
         except KubeletServerError:
@@ -63,7 +68,12 @@ class Environment:
             await self.kubelets.start_on_one_address()
         self.port = self._https.bind(port)
         (self.folder / "cluster-ca.crt").write_bytes(self.cluster_ca.certificate_pem)
-        self._serving = group.create_task(self._https.serve(), name="simulated-apiserver")
+        broker = f"https://127.0.0.1:{self._broker.bind()}{queues.PATH}"
+        declarations.write(self.declarations, queues=broker, authority=self.cluster_ca.certificate_pem.decode())
+        self._serving = {
+            group.create_task(self._https.serve(), name="simulated-apiserver"),
+            group.create_task(self._broker.serve(), name="simulated-broker"),
+        }
 
     async def aggregate(self, port: int) -> None:
         """From now on /apis/ leads to the server on 127.0.0.1:`port`, over the front proxy."""
@@ -79,8 +89,9 @@ class Environment:
         """End watches, connections and listeners. May be called again, and before all was started."""
         self.api.end_watches()
         self._https.stop()
-        if self._serving is not None:
-            await asyncio.wait({self._serving}, timeout=_CLOSED_WITHIN)
+        self._broker.stop()
+        if self._serving:
+            await asyncio.wait(self._serving, timeout=_CLOSED_WITHIN)
         await self.kubelets.close()
         if self.api.aggregator is not None:
             await self.api.aggregator.close()
@@ -124,6 +135,7 @@ class Environment:
             "--kubelet-preferred-address-types=InternalIP",
             "--kubelet-use-node-status-port",
             "--metric-resolution=15s",
+            f"--declarations={self.declarations}",
             "--shutdown-delay-duration=0s",
         ]
 

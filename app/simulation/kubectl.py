@@ -20,6 +20,9 @@ _VERSIONS = ("v1", "v1beta1")
 _MIN_WIDTH, _PADDING = 6, 3
 _MEBI = 2**20
 
+NOTHING = "No resources found"
+"""What kubectl says of an empty list."""
+
 Rows = list[list[str]]
 
 
@@ -72,14 +75,14 @@ class Kubectl:
             rows.append([item["metadata"]["namespace"], item["metadata"]["name"], f"{cpu}m", _mebibytes(memory)])
         return _columns(rows, trailing=True)
 
-    async def get_podmetrics(self) -> str:
-        """`kubectl get podmetrics -A`: the server's own Table, in pages of 500."""
-        version = await self._metrics_version()
+    async def get(self, resource: str, group: str) -> str:
+        """`kubectl get RESOURCE.GROUP -A` of a namespaced kind: the server's own Table, in pages of 500."""
+        version = await self._version(group)
         rows: Rows = []
         shown: list[int] = []
         token = ""
         while True:
-            path = f"/apis/{_GROUP}/{version}/pods?limit=500" + (f"&continue={token}" if token else "")
+            path = f"/apis/{group}/{version}/{resource}?limit=500" + (f"&continue={token}" if token else "")
             page = await self._get(path, _TABLE)
             if not rows:
                 columns = page["columnDefinitions"]
@@ -89,7 +92,15 @@ class Kubectl:
                 rows.append([row["object"]["metadata"]["namespace"], *(str(row["cells"][index]) for index in shown)])
             token = page["metadata"].get("continue", "")
             if not token:
-                return _columns(rows, trailing=False)
+                return _columns(rows, trailing=False) if len(rows) > 1 else NOTHING
+
+    async def _version(self, group: str) -> str:
+        """The version of a group that comes first in discovery, as kubectl get takes it."""
+        document = await self._get("/apis", _DISCOVERY)
+        for item in document.get("items", []):
+            if item["metadata"]["name"] == group and item["versions"]:
+                return str(item["versions"][0]["version"])
+        raise KubectlError(f"GET /apis lists no {group}")
 
     async def _metrics_version(self) -> str:
         """The newest version of metrics.k8s.io that is served, as kubectl top finds it by discovery."""

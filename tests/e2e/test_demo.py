@@ -14,9 +14,18 @@ import pytest
 
 from app.clock import SystemClock
 from tests.e2e.controlplane import programs
+from tests.e2e.controlplane.waiting import wait_until
 
 WITHIN = 60
-TABLES = ("kubectl top nodes", "kubectl top pods -A", "kubectl get podmetrics -A")
+TABLES = (
+    "kubectl top nodes",
+    "kubectl top pods -A",
+    "kubectl get podmetrics -A",
+    "kubectl get podstats -A",
+    "kubectl get volumestats -A",
+    "kubectl get coolresources -A",
+    "kubectl get queues -A",
+)
 
 
 class Demo:
@@ -80,7 +89,7 @@ def shape(table: str) -> list[tuple[int, ...]]:
 
 
 def test_once_shows_the_tables_and_ends(tmp_path: Path, demos: list[Demo]) -> None:
-    """With --once the demo prints what three kubectl commands print, with every node and pod, and ends with 0, leaving nothing."""
+    """With --once the demo prints what some kubectl commands print, with every node and pod, and ends with 0, leaving nothing."""
     demos.append(demo := Demo(tmp_path, "--once", "--nodes", "2", "--pods", "5"))
 
     assert demo.process.wait(WITHIN) == 0, demo.output
@@ -88,6 +97,10 @@ def test_once_shows_the_tables_and_ends(tmp_path: Path, demos: list[Demo]) -> No
     assert len(re.findall(r"^worker-[01] +\d+m +\d+% +\d+Mi +\d+% *$", demo.output, re.M)) == 2
     assert len(re.findall(r"^\S+ +\S+ +\d+m +\d+Mi *$", demo.output, re.M)) == 10
     assert len(re.findall(r"^\S+ +\S+ +\d+[num]? +\d+[KM]?i? +[0-9.]+s$", demo.output, re.M)) == 10
+    assert len(re.findall(r"^\S+ +\S+ +\d+m +\d+% .* +\d+s$", demo.output, re.M)) == 10, "podstats"
+    assert re.search(r"^ci +build-cache +<unknown> .* Unbound +<none> +<unknown>$", demo.output, re.M)
+    assert re.search(r"^default +hello +Hello from CoolResource$", demo.output, re.M)
+    assert re.search(r"^mq +orders +\d+ +\d+ +4 +\d+ each$", demo.output, re.M)
     assert demo.left_behind() == []
 
 
@@ -120,6 +133,42 @@ def _compare_with_kubectl(output: str, kubeconfig: Path) -> list[tuple[list[tupl
         real = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=30).stdout
         compared.append((shape(table.rstrip("\n")), shape(real)))
     return compared
+
+
+def test_a_file_in_the_folder_is_a_kind_within_seconds(tmp_path: Path, demos: list[Demo]) -> None:
+    """The command that the demo prints declares one more kind: kubectl lists and explains it as any other. Without the file it is gone."""
+    real = programs.find("kubectl")
+    if real is None:
+        pytest.skip("there is no kubectl")
+    kubeconfig = tmp_path / "kubeconfig"
+    demos.append(demo := Demo(tmp_path, "--kubeconfig", str(kubeconfig)))
+    demo.wait_for("kubectl get hotresources -A")
+    folder = Path(re.findall(r"^  cd (\S+)$", demo.output, re.M)[0])
+
+    def kubectl(*arguments: str) -> subprocess.CompletedProcess[str]:
+        # A cache of its own each time: kubectl would otherwise go on with the discovery of before.
+        cache = tmp_path / f"cache-{SystemClock().monotonic()}"
+        command = [str(real), f"--kubeconfig={kubeconfig}", f"--cache-dir={cache}", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+
+    (command,) = re.findall(r"^  (sed .*)$", demo.output, re.M)
+    subprocess.run(command, shell=True, cwd=folder, check=True)
+    wait_until("the new kind is listed", lambda: kubectl("get", "hr", "-A").stdout.count("Hello from HotResource") == 1, seconds=20)
+    assert "HotResource" in kubectl("api-resources").stdout
+    assert "What it says." in kubectl("explain", "hotresource.spec.message").stdout
+    live = kubectl("get", "live", "-A", "-o", "name").stdout
+    assert {line.partition("/")[0].partition(".")[0] for line in live.splitlines()} == {
+        "collector",
+        "containerstats",
+        "nodestats",
+        "podstats",
+        "queue",
+        "volumestats",
+    }
+    assert "hotresources.example.com" in kubectl("get", "collectors").stdout
+    (folder / "hotresources.yaml").unlink()
+    wait_until("the kind is gone", lambda: "HotResource" not in kubectl("api-resources").stdout, seconds=20)
+    assert kubectl("get", "cr", "-A").stdout.count("hello") == 1
 
 
 def test_a_kubeglance_that_ends_is_told(tmp_path: Path, demos: list[Demo]) -> None:

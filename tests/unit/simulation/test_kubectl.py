@@ -79,7 +79,7 @@ async def test_top_pods() -> None:
 async def test_get_podmetrics() -> None:
     """The server's Table over all pages: headers in capitals, columns of priority 0, no blanks after the last."""
     async with kubectl() as user:
-        assert await user.get_podmetrics() == (
+        assert await user.get("pods", "metrics.k8s.io") == (
             "NAMESPACE     NAME     CPU          WINDOW\n"
             "ci            runner   211987816n   20s\n"
             "kube-system   p        1m           11.706s"

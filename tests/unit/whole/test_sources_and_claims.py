@@ -27,6 +27,10 @@ async def items(whole: Whole, resource: str) -> dict[str, dict[str, Any]]:
     return {item["metadata"]["name"]: item for item in answer.json()["items"]}
 
 
+def states(found: dict[str, dict[str, Any]]) -> dict[str, str]:
+    return {name: item["status"]["state"] for name, item in found.items()}
+
+
 async def test_a_claim_that_no_kubelet_tells_of_has_a_row_that_says_why() -> None:
     """web-0 mounts a claim on a hostPath volume, of which kubelets tell nothing; nobody mounts the other one."""
     cluster = Cluster()
