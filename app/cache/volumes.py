@@ -13,7 +13,7 @@ from app.cache.claims import Claim
 from app.cache.cluster import Pods
 from app.cache.collection import Item
 from app.cache.reasons import Trouble
-from app.cache.stats import NodeNow, PodNow, Stats
+from app.cache.stats import NodeNow, PodNow
 from app.kube.records import ClaimRecord, Key, PodRecord
 from app.wire.timestamps import format_time
 from collectors._summary_records import VolumeStats
@@ -73,17 +73,17 @@ class _Told(NamedTuple):
 class Volumes:
     """Joins claims with pods and statistics, when somebody reads."""
 
-    def __init__(self, pods: Pods, stats: Stats, forbidden: Callable[[], bool]) -> None:
-        """`forbidden()` tells whether kube-apiserver refuses to list claims."""
+    def __init__(self, pods: Pods, node: Callable[[str], NodeNow | None], forbidden: Callable[[], bool]) -> None:
+        """`node` is that of app/cache/stats.py; `forbidden()` tells whether kube-apiserver refuses to list claims."""
         self._pods = pods
-        self._stats = stats
+        self._node = node
         self._forbidden = forbidden
 
     def join(self, member: Item) -> tuple[VolumeNow, int]:
         """What a member of app/cache/claims.py says now, and the version of the newest part of that."""
         claim: Claim = member.value
         pods = [pod for key in claim.pods if (pod := self._pods.get(key)) is not None]
-        nodes = {pod.node: node for pod in pods if (node := self._stats.node(pod.node)) is not None}
+        nodes = {pod.node: node for pod in pods if (node := self._node(pod.node)) is not None}
         newest = max((node.version for node in nodes.values()), default=0)
         return self._now(member.key, claim.record, pods, nodes), newest
 

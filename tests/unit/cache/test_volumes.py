@@ -26,16 +26,6 @@ DEVICE = VolumeStats(time=START, capacity=GI, name="v", claim=DATA, block=True)
 LONG_AFTER = START + 3600 * SECOND
 
 
-class FakeStats:
-    """Nodes as app/cache/stats.py has them."""
-
-    def __init__(self, nodes: Mapping[str, NodeNow]) -> None:
-        self._nodes = nodes
-
-    def node(self, name: str) -> NodeNow | None:
-        return self._nodes.get(name)
-
-
 def on_node(*volumes: VolumeStats, pods: tuple[str, ...] = ("p",), absent: bool = False, version: int = 7, **more: object) -> NodeNow:
     told = {("ns", name): PodNow(PodStats("u"), volumes=volumes, absent=absent) for name in pods}
     return replace(NodeNow(version, stats=NodeStats(time=LONG_AFTER), pods=told), **more)
@@ -47,7 +37,7 @@ def joined(
     store = Pods()
     store.apply(pods, ())
     member = Item(DATA, (), 3, Claim(record, tuple(pod.key for pod in pods)))
-    return Volumes(store, FakeStats(nodes), lambda: forbidden).join(member)
+    return Volumes(store, nodes.get, lambda: forbidden).join(member)
 
 
 @dataclass
