@@ -2,12 +2,14 @@
 
 import asyncio
 import secrets
+import signal
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 import uvloop
@@ -19,17 +21,21 @@ from app.auth.extension import NAME, NAMESPACE, ExtensionAuthentication
 from app.auth.gate import DelegatingGate
 from app.auth.token import TokenAuthenticator
 from app.auth.trust import Trust
+from app.cache.claims import Claims
 from app.cache.cluster import Nodes, Pods
 from app.cache.collection import Collection
 from app.cache.projection import Projection, Subject
 from app.cache.readiness import Heartbeat, Readiness
-from app.cache.samples import Samples
+from app.cache.reports import ReportObjects, Reports
+from app.cache.samples import Samples, time_to_live
 from app.cache.sources import source
+from app.cache.stats import Stats
 from app.cache.store import Store
 from app.cache.versions import Versions
 from app.clock import Clock, SystemClock
 from app.errors import KubeglanceError
 from app.http1.channel import Dialer
+from app.kinds import collectors
 from app.kinds._base import Kind
 from app.kinds._catalog import Catalog, Served
 from app.kube import config, watched
@@ -41,6 +47,7 @@ from app.pipeline.connections import kubelet_client, raise_file_limit
 from app.pipeline.faults import Faults
 from app.pipeline.pool import Pool
 from app.pipeline.scraper import Job, Surroundings
+from app.pipeline.sink import StatsSink
 from app.pipeline.supervise import Supervisor
 from app.pipeline.turns import Turns
 from app.routes.app import create_app
@@ -56,9 +63,14 @@ from app.telemetry import Metrics, configure_logging
 from collectors.kubelet_resource import KubeletResource
 from collectors.kubelet_summary import KubeletSummary
 
+if TYPE_CHECKING:
+    from app.pipeline.declarations import Declarations, Engine
+
 _PULSE_S = 1.0
 _CERTIFICATE_S = 5.0
 _GIVE_BACK_S = 60.0
+_THREADS = 4
+"""For what declarations need to be done beside the event loop."""
 
 _log = structlog.get_logger(__name__)
 
@@ -66,7 +78,7 @@ _log = structlog.get_logger(__name__)
 def _jobs(settings: Settings) -> list[Job]:
     """The collectors that are switched on, in order of preference for a value."""
     resource = Job(KubeletResource(), settings.metric_resolution, settings.kubelet_request_timeout)
-    summary = Job(KubeletSummary(), settings.kubelet_summary_interval, settings.kubelet_summary_timeout)
+    summary = Job(KubeletSummary(full=settings.live_kinds), settings.kubelet_summary_interval, settings.kubelet_summary_timeout)
     return [job for job, on in ((resource, settings.kubelet_resource), (summary, settings.kubelet_summary)) if on]
 
 
@@ -102,12 +114,23 @@ class Kubeglance:
             pods,
             Reflector(self._client, watched.one_config_map(NAMESPACE, NAME), ExtensionAuthentication(self.trust), clock),
         )
+        self._beside: list[Reflector[Any]] = []
+        """Watches that nobody waits for: where one fails, what it is for says so."""
         self._jobs = _jobs(settings)
         self._pool: Pool | None = None
+        self.declarations: "Declarations | None" = None
+        self.reports = Reports()
         self._metrics = Metrics(registry)
-        versions = Versions(clock, instance=secrets.randbits(10))
+        self._versions = versions = Versions(clock, instance=secrets.randbits(10))
         published = self._published(versions)
-        self.catalog = Catalog([Served(kind, projection.collection) for kind, projection in published])
+        self.stats: Stats | None = None
+        self.catalog = Catalog(
+            [
+                *(Served(kind, projection.collection) for kind, projection in published),
+                *self._live_kinds(published, versions),
+                Served(collectors.KIND, ReportObjects(self.reports, versions)),
+            ]
+        )
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
@@ -141,18 +164,61 @@ class Kubeglance:
     def start(self, supervisor: Supervisor) -> None:
         """Set everything going that runs beside requests."""
         faults = Faults(self._metrics)
-        around = Surroundings(self._kubelets, self.store, self._pods_tried, self._clock, faults, self._metrics, Turns())
+        sink = self.store if self.stats is None else StatsSink(self.store, self.stats)
+        around = Surroundings(self._kubelets, sink, self._pods_tried, self._clock, faults, self._metrics, Turns())
         self._pool = Pool(self._jobs, self._settings, around, supervisor.children("scrape"))
         self.nodes.listeners.append(self._pool.nodes_changed)
-        for reflector in self._reflectors:
+        self.reports.askers.append(self._pool.reports)
+        for reflector in (*self._reflectors, *self._beside):
             supervisor.guard(f"watch {reflector.name}", reflector.run)
         supervisor.guard("pulse", self._pulse)
+        if self._settings.declarations or self._settings.declaration_config_maps:
+            self._declare(supervisor)
+
+    def _declare(self, supervisor: Supervisor) -> None:
+        """Have declared kinds served. All that it takes is imported here, and when the first one is found: others do not pay for it."""
+        from app.pipeline.apart import Threads  # noqa: PLC0415
+        from app.pipeline.declarations import Declarations, Places  # noqa: PLC0415
+
+        settings = self._settings
+        namespace = settings.namespace or config.own_namespace()
+        if settings.declaration_config_maps and not namespace:
+            raise KubeglanceError(
+                "--declaration-config-maps: it is not known which namespace is ours, for this is no pod; give --namespace"
+            )
+        apart = Threads("declared", _THREADS)
+        self._closing.append(apart.aclose)
+        loops, watches = supervisor.children("declaration"), supervisor.children("watch")
+
+        def engine() -> "Engine":
+            with memory.loading():
+                from app.pipeline.live_engine import create_engine  # noqa: PLC0415
+
+            return create_engine(
+                settings,
+                namespace=namespace,
+                client=self._client,
+                clock=self._clock,
+                versions=self._versions,
+                catalog=self.catalog,
+                reports=self.reports,
+                metrics=self._metrics,
+                apart=apart,
+                loops=loops,
+                watches=watches,
+            )
+
+        places = Places(settings.declarations, settings.tenants, namespace if settings.declaration_config_maps else "")
+        self.declarations = Declarations(places, self._client, self._clock, apart, supervisor.children("watch declarations in"), engine)
+        supervisor.guard("declarations", self.declarations.run)
 
     async def _pulse(self) -> None:
         """What is due every second, in one task: each time that an idle process wakes costs a tenth of a millisecond."""
         while True:
             self._heartbeat.beat()
             some_left = self.store.expire()
+            if self.stats is not None:
+                self.stats.expire()
             nodes, containers = self.store.points()
             self._metrics.points(nodes=nodes, containers=containers)
             await asyncio.sleep(0 if some_left else _PULSE_S)
@@ -174,17 +240,42 @@ class Kubeglance:
     def _published(self, versions: Versions) -> list[tuple[Kind, Projection]]:
         """The kinds that the store publishes, one object for each node or pod."""
         published = []
-        for kind in kinds.load():
+        for kind in kinds.published():
             if kind.subject is not None and kind.project is not None:
                 collection = Collection(why=partial(self._why, kind.subject), version=versions.current)
                 published.append((kind, Projection(kind.subject, kind.project, collection)))
         return published
+
+    def _live_kinds(self, published: Sequence[tuple[Kind, Projection]], versions: Versions) -> list[Served]:
+        """The built-in live kinds, if they are on: what is published of usage, joined with what full summaries tell besides."""
+        if not self._settings.live_kinds:
+            return []
+        from app.built_in import Usages, volumes  # noqa: PLC0415 -- who does not serve them does not pay for them
+
+        ttl = time_to_live(self._settings.kubelet_summary_interval)
+        self.stats = Stats(nodes=self.nodes, pods=self.pods, versions=versions, clock=self._clock, ttl=ttl)
+        usages = {projection.subject: projection.collection for _, projection in published}
+        joined = Usages(
+            nodes=self.nodes,
+            pods=self.pods,
+            stats=self.stats,
+            node_usages=usages[Subject.NODE],
+            pod_usages=usages[Subject.POD],
+            why=self._why,
+            versions=versions,
+        )
+        claims = Claims(self.pods, versions)
+        watch = Reflector(self._client, watched.CLAIMS, claims, self._clock, listed=claims.listed)
+        self._beside.append(watch)
+        return [*joined.served, volumes(claims=claims, pods=self.pods, stats=self.stats, forbidden=lambda: _is_forbidden(watch))]
 
     def _why(self, subject: Subject, key: Key) -> str | None:
         return self.store.why(subject, key)
 
     def _not_synced(self) -> str:
         missing = [reflector.name for reflector in self._reflectors if not reflector.synced.is_set()]
+        if self.declarations is not None and not self.declarations.read_once.is_set():
+            missing.append("declarations")
         return f"not listed yet: {', '.join(missing)}" if missing else ""
 
     def _observe(self, created: int) -> None:
@@ -219,6 +310,10 @@ class Kubeglance:
         )
 
 
+def _is_forbidden(watch: Reflector[Any]) -> bool:
+    return watch.trouble is not None and watch.trouble.status == HTTPStatus.FORBIDDEN
+
+
 def serve(settings: Settings) -> int:
     """Serve until SIGTERM or SIGINT; the exit code. Raises KubeglanceError for what keeps it from starting."""
     configure_logging(settings.logging_format, settings.v)
@@ -246,6 +341,8 @@ async def _serve(settings: Settings, clock: Clock) -> None:
         )
         supervisor = await stack.enter_async_context(Supervisor())
         kubeglance.start(supervisor)
+        if kubeglance.declarations is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, kubeglance.declarations.reload)
         supervisor.guard("serving certificate", _every(_CERTIFICATE_S, tls.reload_if_changed))
         supervisor.guard("memory", partial(_tend_memory, kubeglance.readiness))
         _log.info("serving", address=settings.bind_address, port=settings.secure_port, kube_apiserver=connection.server)

@@ -72,6 +72,15 @@ def _ip(value: str) -> str:
     return value
 
 
+def _networks(value: tuple[str, ...]) -> tuple[str, ...]:
+    for network in value:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as exc:
+            raise ValueError(f"{exc}: write networks such as 169.254.20.10/32 or fe80::/64") from None
+    return value
+
+
 def _address_types(value: tuple[str, ...]) -> tuple[str, ...]:
     unknown = [name for name in value if name not in ADDRESS_TYPES]
     if unknown:
@@ -113,7 +122,9 @@ Boolean = Annotated[bool, BeforeValidator(_boolean)]
 Integer = Annotated[int, BeforeValidator(_integer)]
 Port = Annotated[Integer, Field(ge=1, le=65535)]
 File = Annotated[Path | None, BeforeValidator(_no_path)]
+Paths = Annotated[tuple[Path, ...], BeforeValidator(_items)]
 Address = Annotated[str, AfterValidator(_ip)]
+Networks = Annotated[tuple[str, ...], BeforeValidator(_items), AfterValidator(_networks)]
 AddressTypes = Annotated[tuple[str, ...], BeforeValidator(_items), AfterValidator(_address_types)]
 
 
@@ -152,6 +163,9 @@ class Settings(BaseModel):
     kubelet_summary: Annotated[Boolean, _about("Whether /stats/summary is asked.")] = True
     kubelet_summary_interval: Annotated[Interval, _about("How often each kubelet's /stats/summary is asked.")] = 30.0
     kubelet_summary_timeout: Annotated[Deadline, _about("Deadline of one scrape of /stats/summary.")] = 10.0
+    live_kinds: Annotated[
+        Boolean, _about("Whether nodestats, podstats, containerstats and volumestats are served; else /stats/summary is asked in short.")
+    ] = True
     kubelet_port: Annotated[Port, _about("Port of the kubelets.")] = 10250
     kubelet_use_node_status_port: Annotated[Boolean, _about("Use the port in a node's status where it has one.")] = False
     kubelet_preferred_address_types: Annotated[
@@ -161,6 +175,33 @@ class Settings(BaseModel):
     kubelet_certificate_authority: Annotated[File, _about("CA for kubelets' serving certificates; without it the cluster's CA.")] = None
     kubelet_client_certificate: Annotated[File, _about("Client certificate for kubelets; without it the ServiceAccount's token.")] = None
     kubelet_client_key: Annotated[File, _about("Private key of the client certificate for kubelets.")] = None
+    # Declared kinds
+    declarations: Annotated[
+        Paths, _about("Files and folders with declarations of live kinds (LiveResource); read again when they change.")
+    ] = ()
+    declaration_config_maps: Annotated[
+        Boolean,
+        _about(
+            "Whether declarations are read from ConfigMaps with the label kubeglance.io/declarations=true too, of --namespace and tenants."
+        ),
+    ] = False
+    tenants: Annotated[
+        File,
+        _about("YAML file: which other namespaces may declare kinds, in which API groups, of which hosts; read again when it changes."),
+    ] = None
+    namespace: Annotated[str, _about("Namespace that kubeglance runs in; without it that of the pod's ServiceAccount.")] = ""
+    service: Annotated[str, _about("Name of kubeglance's own Service there: API groups that lead to another are not declared.")] = (
+        "kubeglance"
+    )
+    # Sources of declared kinds
+    secret_dir: Annotated[File, _about("Folder of the files that valueFrom.file may name.")] = None
+    secret_env_prefix: Annotated[
+        str, Field(min_length=1), _about("What the names of variables begin with that valueFrom.env may name.")
+    ] = "SOURCE_"  # noqa: S105 -- no password
+    source_dir: Annotated[File, _about("Folder of the files that sources may read, such as SQLite databases.")] = None
+    source_allowed_networks: Annotated[
+        Networks, _about("Networks that sources may reach although they are link-local or of metadata services, such as 169.254.20.10/32.")
+    ] = ()
     # Logs
     logging_format: Annotated[Literal["text", "json"], _about("Form of the log on standard error: text or json.")] = "text"
     v: Annotated[Integer, Field(ge=0), _about("Log level: from 4 also debug messages, from 6 those of the libraries too.")] = 0

@@ -8,6 +8,14 @@ from importlib import import_module
 
 from app.kinds._base import Kind
 
+_OF_STORE = ("node_metrics", "pod_metrics")
+"""The modules of kinds of which the store publishes the objects as scrapes come in. All others are joined, or put in, by who wires them."""
+
+
+def published() -> tuple[Kind, ...]:
+    """The kinds whose objects the store publishes. They are served always, and load no others."""
+    return tuple(import_module(f"{__name__}.{name}").KIND for name in _OF_STORE)
+
 
 def load() -> tuple[Kind, ...]:
     """Every built-in kind: a new one is a new file in this package, and nothing else."""

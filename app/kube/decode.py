@@ -275,8 +275,8 @@ def pod(body: bytes | msgspec.Raw) -> PodRecord:
         host_network=bool(spec.host_network),
         containers=_containers(spec, status, _taken_on(meta, status)),
         claims=_claims(meta.name, spec.volumes),
-        requests=_resources(actual.requests or declared.requests),
-        limits=_resources(actual.limits or declared.limits),
+        requests=_in_force(declared.requests, actual.requests),
+        limits=_in_force(declared.limits, actual.limits),
         qos=intern(status.qos_class),
     )
 
@@ -430,6 +430,19 @@ def _resources(amounts: _Amounts | None) -> Resources:
         cpu=_amount(parse_cpu, amounts.cpu), memory=_amount(parse_bytes, amounts.memory), storage=_amount(parse_bytes, amounts.storage)
     )
     return _shared(_resources_seen, key, resources)
+
+
+def _in_force(declared: _Amounts | None, actual: _Amounts | None) -> Resources:
+    """Resources of a pod as a whole: those that its spec sets, with the amounts of the status, where it has any.
+
+    Kubelets of 1.37 write into the status what the pod's cgroup has, of every pod: where nothing was set, the largest number there is.
+    """
+    wanted, told = _resources(declared), _resources(actual)
+    if wanted is _EMPTY or told is _EMPTY:
+        return wanted
+    cpu = told.cpu if wanted.cpu is not None and told.cpu is not None else wanted.cpu
+    memory = told.memory if wanted.memory is not None and told.memory is not None else wanted.memory
+    return Resources(cpu, memory, wanted.storage)
 
 
 def _amount(parse: Callable[[str], int], amount: str | float | None) -> int | None:

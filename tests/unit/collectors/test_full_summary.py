@@ -352,7 +352,7 @@ async def test_what_the_short_form_cannot_mend_is_not_asked_twice(cause: Cause) 
 NUMBERS = st.one_of(st.none(), st.integers(-(2**64), 2**64), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=3))
 TIMES = st.sampled_from([TIME, LATER, "0001-01-01T00:00:00Z", "now", "", None, 7])
 NAMES = st.sampled_from(["eth0", "ens5", "c", "", "data", None, 7])
-FIGURES = st.fixed_dictionaries({}, optional={name: NUMBERS for name in ("total", "avg10", "avg60", "avg300")})
+FIGURES = st.fixed_dictionaries({}, optional=dict.fromkeys(("total", "avg10", "avg60", "avg300"), NUMBERS))
 PSI = st.one_of(st.none(), st.fixed_dictionaries({}, optional={"some": FIGURES, "full": FIGURES}), NUMBERS)
 BLOCK = st.fixed_dictionaries(
     {},
@@ -362,13 +362,27 @@ BLOCK = st.fixed_dictionaries(
         "psi": PSI,
         "pvcRef": st.one_of(st.none(), st.fixed_dictionaries({"name": NAMES, "namespace": NAMES})),
         "interfaces": st.lists(st.fixed_dictionaries({"name": NAMES}, optional={"rxBytes": NUMBERS, "txBytes": NUMBERS}), max_size=2),
-        **{
-            name: NUMBERS
-            for name in (
-                "usageNanoCores usageCoreNanoSeconds workingSetBytes rssBytes availableBytes capacityBytes usedBytes inodes inodesFree "
-                "inodesUsed swapUsageBytes rxBytes txBytes process_count maxpid curproc"
-            ).split()
-        },
+        **dict.fromkeys(
+            [
+                "usageNanoCores",
+                "usageCoreNanoSeconds",
+                "workingSetBytes",
+                "rssBytes",
+                "availableBytes",
+                "capacityBytes",
+                "usedBytes",
+                "inodes",
+                "inodesFree",
+                "inodesUsed",
+                "swapUsageBytes",
+                "rxBytes",
+                "txBytes",
+                "process_count",
+                "maxpid",
+                "curproc",
+            ],
+            NUMBERS,
+        ),
     },
 )
 ANY_BLOCK = st.one_of(BLOCK, st.none(), NUMBERS)

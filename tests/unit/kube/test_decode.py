@@ -149,6 +149,18 @@ def test_restarts_and_why(status: dict[str, Any], expected: tuple[int, str]) -> 
         pytest.param(None, None, Resources(), id="none of the pod as a whole"),
         pytest.param({"limits": {"cpu": "1"}}, None, Resources(cpu=10**9), id="of the spec"),
         pytest.param({"limits": {"cpu": "1"}}, {"limits": {"cpu": "2"}}, Resources(cpu=2 * 10**9), id="resized in place: what is in force"),
+        pytest.param(
+            None,
+            {"limits": {"cpu": "200m", "memory": "9007199254740988Ki"}},
+            Resources(),
+            id="a kubelet of 1.37 tells what the cgroup has of pods that set nothing",
+        ),
+        pytest.param(
+            {"limits": {"cpu": "1"}},
+            {"limits": {"cpu": "1", "memory": "9007199254740988Ki"}},
+            Resources(cpu=10**9),
+            id="and of what they do not set",
+        ),
     ],
 )
 def test_resources_of_a_pod_as_a_whole(declared: Any, actual: Any, expected: Resources) -> None:

@@ -1,0 +1,61 @@
+"""The built-in live kinds and their objects: what is joined with what when somebody reads. A part of the composition root."""
+
+from collections.abc import Callable
+from functools import partial
+
+from app.cache.claims import Claims
+from app.cache.cluster import Nodes, Pods
+from app.cache.collection import Collection
+from app.cache.joined import Joined
+from app.cache.members import follow_nodes, follow_pods, its_containers, pod_itself
+from app.cache.projection import Subject
+from app.cache.stats import Stats
+from app.cache.versions import Versions
+from app.cache.views import Views, Why
+from app.cache.volumes import Volumes
+from app.kinds import containerstats, nodestats, podstats, volumestats
+from app.kinds._catalog import Served
+from app.kube.records import Key
+
+
+class Usages:
+    """The kinds that show what nodes, pods and containers use: their usage as the store publishes it, joined with `stats`."""
+
+    def __init__(
+        self, *, nodes: Nodes, pods: Pods, stats: Stats, node_usages: Collection, pod_usages: Collection, why: Why, versions: Versions
+    ) -> None:
+        """`node_usages` and `pod_usages` are those of metrics.k8s.io; `why` tells why there is none in them."""
+        views = Views(pods=pods, stats=stats, node_usages=node_usages, pod_usages=pod_usages, why=why)
+
+        def members(absent: Callable[[Key], str | None]) -> Collection:
+            return Collection(why=absent, version=versions.current)
+
+        of_nodes, of_pods = members(partial(why, Subject.NODE)), members(partial(why, Subject.POD))
+        of_containers = members(partial(_why_no_container, pods, why))
+        follow_nodes(nodes, pods, of_nodes, versions)
+        follow_pods(pods, of_pods, pod_itself, versions)
+        follow_pods(pods, of_containers, its_containers, versions)
+        self.served = (
+            Served(nodestats.KIND, Joined(of_nodes, views.node, views.nodes_version)),
+            Served(podstats.KIND, Joined(of_pods, views.pod, views.pods_version)),
+            Served(containerstats.KIND, Joined(of_containers, views.container, views.pods_version)),
+        )
+
+
+def volumes(*, claims: Claims, pods: Pods, stats: Stats, forbidden: Callable[[], bool]) -> Served:
+    """The kind that shows how full the volumes of claims are. `forbidden()`: whether kube-apiserver refuses to list claims."""
+    joined = Joined(claims.members, Volumes(pods, stats.node, forbidden).join, lambda: stats.version)
+    return Served(volumestats.KIND, joined)
+
+
+def _why_no_container(pods: Pods, why: Why, key: Key) -> str | None:
+    """Why there is no object of a container: POD.CONTAINER."""
+    namespace, name = key
+    pod_key = (namespace, name.rpartition(".")[0])
+    pod = pods.get(pod_key)
+    if pod is None:
+        return None
+    container = name.rpartition(".")[2]
+    if all(each.name != container for each in pod.containers):
+        return f"pod {pod.name} has no container {container}"
+    return why(Subject.POD, pod_key) if not pod_itself(pod) else f"container {container} does not run"
