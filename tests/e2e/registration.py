@@ -1,4 +1,4 @@
-"""What a cluster administrator makes so that kube-apiserver forwards metrics.k8s.io to kubeglance: Service, APIServices, least RBAC."""
+"""What a cluster administrator makes so that kube-apiserver forwards what is built in to kubeglance: Service, APIServices, least RBAC."""
 
 import base64
 from collections.abc import Sequence
@@ -15,8 +15,7 @@ SERVICE = "kubeglance"
 SERVICE_ACCOUNT = "kubeglance"
 PORT_NAME = "https"
 SERVICE_PORT = 443
-VERSIONS = ("v1", "v1beta1")
-API_SERVICES = tuple(f"{version}.metrics.k8s.io" for version in VERSIONS)
+API_SERVICES = ("v1.metrics.k8s.io", "v1beta1.metrics.k8s.io", "v1alpha1.live.kubeglance.io")
 
 ACCESS = f"""
 apiVersion: v1
@@ -45,7 +44,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {{name: kubeglance-collector}}
 rules:
-- {{apiGroups: [""], resources: [nodes, pods], verbs: [get, list, watch]}}
+- {{apiGroups: [""], resources: [nodes, persistentvolumeclaims, pods], verbs: [list, watch]}}
 - {{apiGroups: [""], resources: [nodes/metrics, nodes/stats], verbs: [get]}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -61,14 +60,15 @@ def grant_access(plane: ControlPlane) -> None:
     plane.apply(ACCESS)
 
 
-def api_service(version: str, ca_bundle: bytes, port: int) -> dict[str, Any]:
-    """An APIService verified by a CA. insecureSkipTLSVerify is never used in these tests but where a foreign manifest has it."""
+def api_service(name: str, ca_bundle: bytes, port: int) -> dict[str, Any]:
+    """The APIService of that name, VERSION.GROUP, verified by a CA. insecureSkipTLSVerify is never used in these tests but where a foreign manifest has it."""
+    version, _, group = name.partition(".")
     return {
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",
-        "metadata": {"name": f"{version}.metrics.k8s.io"},
+        "metadata": {"name": name},
         "spec": {
-            "group": "metrics.k8s.io",
+            "group": group,
             "version": version,
             "groupPriorityMinimum": 100,
             "versionPriority": 100,
@@ -84,10 +84,10 @@ class Registration:
     Loopback profile: `port` is where kubeglance listens on localhost. Routed: endpoints are written by tests/e2e/endpoints.py.
     """
 
-    def __init__(self, plane: ControlPlane, *, port: int = SERVICE_PORT, versions: Sequence[str] = VERSIONS) -> None:
+    def __init__(self, plane: ControlPlane, *, port: int = SERVICE_PORT, names: Sequence[str] = API_SERVICES) -> None:
+        """`names` are those of the APIServices."""
         self._plane = plane
-        self._versions = versions
-        self.names = [f"{version}.metrics.k8s.io" for version in versions]
+        self.names = names
         self.point_at(port)
 
     def point_at(self, port: int) -> None:
@@ -100,7 +100,7 @@ class Registration:
         else:
             # No selector: the endpoints are not made from pods but by the prober.
             service["spec"] = {"type": "ClusterIP", "ports": [{"name": PORT_NAME, "port": port, "targetPort": PORT_NAME}]}
-        plane.apply([service, *(api_service(version, plane.pki.serving.pem, port) for version in self._versions)])
+        plane.apply([service, *(api_service(name, plane.pki.serving.pem, port) for name in self.names)])
 
     def wait_available(self, *, seconds: float = 120) -> None:
         """Until kube-apiserver calls every APIService Available."""

@@ -75,8 +75,8 @@ def mebibytes(containers: dict[str, Load]) -> int:
     return sum(each.memory for each in containers.values()) // 2**20
 
 
-def test_both_api_services_are_available_and_verified(stage: Stage) -> None:
-    """v1 and v1beta1 are Available because their certificate is verified, not because nobody looks."""
+def test_the_api_services_are_available_and_verified(stage: Stage) -> None:
+    """All of them are Available because their certificate is verified, not because nobody looks."""
     for name in API_SERVICES:
         service = stage.registration.api_service(name)
         assert stage.registration.availability(name) == ("True", "Passed")

@@ -75,13 +75,29 @@ def test_ca_bundle_holds_the_certificates_of_the_file_and_nothing_else(tmp_path:
 
 def test_a_new_kind_gets_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
     """A kind in another group brings an APIService and a rule, with no change here."""
-    other = dataclasses.replace(load()[0], group="example.com", versions=("v1",), resource="things", version_priorities=None)
+    pods = next(kind for kind in load() if kind.kind == "PodMetrics")
+    other = dataclasses.replace(pods, group="example.com", versions=("v1",), resource="things", version_priorities=None)
 
     everything = objects(kinds=(*load(), other))
 
     assert ["v1.example.com"] == [item["metadata"]["name"] for item in everything if item.get("spec", {}).get("group") == "example.com"]
     (reader,) = [item for item in everything if item["metadata"]["name"] == "system:kubeglance:reader"]
     assert {"apiGroups": ["example.com"], "resources": ["things"], "verbs": ["get", "list"]} in reader["rules"]
+
+
+def test_what_is_of_the_whole_cluster_is_not_for_viewers_of_a_namespace() -> None:
+    """Nodes' figures and endpoints of sources have a role of their own that nobody is bound to; metrics.k8s.io is as with metrics-server."""
+    roles = {item["metadata"]["name"]: item for item in of_kind("ClusterRole")}
+    viewers, cluster = roles["system:kubeglance:reader"], roles["kubeglance-live-cluster-reader"]
+
+    assert {rule["apiGroups"][0]: rule["resources"] for rule in viewers["rules"]} == {
+        "live.kubeglance.io": ["containerstats", "podstats", "volumestats"],
+        "metrics.k8s.io": ["nodes", "pods"],
+    }
+    assert cluster["rules"] == [{"apiGroups": ["live.kubeglance.io"], "resources": ["collectors", "nodestats"], "verbs": ["get", "list"]}]
+    assert [name for name, role in roles.items() if any("aggregate-to" in label for label in role["metadata"]["labels"])] == [
+        "system:kubeglance:reader"
+    ]
 
 
 def test_rights_are_the_least() -> None:
