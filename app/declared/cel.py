@@ -10,7 +10,6 @@ a second whatever is evaluated: loops nest twice at most, and the runtime ends w
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +21,7 @@ from app.declared.cel_growth import MOST_STEPS, bound, can_grow
 from app.declared.cel_syntax import Node
 from app.duration import format_duration
 from app.errors import KubeglanceError
+from app.nearest import nearest_word
 
 LONGEST = 4096
 """Characters of an expression."""
@@ -346,9 +346,10 @@ def _of_compiler(text: str, expression: str, names: tuple[str, ...]) -> CelError
 
 def _nothing_named(name: str, expression: str, offset: int | None, names: tuple[str, ...]) -> CelError:
     start = expression.find(name, 0, None if offset is None else offset + len(name))
-    near = get_close_matches(name, [*names, *_FUNCTIONS], n=1)
+    end = start + len(name)
+    near = nearest_word(name, _FUNCTIONS if start >= 0 and expression[end : end + 1] == "(" else names)
     expected = "" if near else f"one of {', '.join(names)}, or a function of CEL"
-    return CelError(f'nothing is named "{name}"', start if start >= 0 else offset, expected=expected, nearest=near[0] if near else "")
+    return CelError(f'nothing is named "{name}"', start if start >= 0 else offset, expected=expected, nearest=near)
 
 
 def _offset(expression: str, line: int, column: int) -> int | None:

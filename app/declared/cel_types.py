@@ -27,6 +27,9 @@ _WANTED = {"array": "a list", "object": "a map"}
 _CONVERSIONS = {"integer": "int(...)", "number": "double(...)", "string": "string(...)"}
 
 
+_OF_NUMBERS = re.compile(r'"([<>]=?|[=!]=)" cannot take (double|u?int) and (double|u?int)')
+
+
 def type_of(schema: Schema | None) -> str:
     """The type of values of a schema, as CEL writes it."""
     if schema is None or schema.get("nullable") is True or schema.get("x-kubernetes-int-or-string"):
@@ -41,7 +44,7 @@ def type_of(schema: Schema | None) -> str:
 
 def misfit(schema: Schema | None, type_: str) -> CelError | None:
     """Why a value of a CEL type can never be one of a schema, None if it can."""
-    if schema is None or type_ == "dyn" or (type_ == "null_type" and schema.get("nullable") is True):
+    if schema is None or type_ == "dyn" or (type_ == "null" and schema.get("nullable") is True):
         return None
     kind = schema.get("type", "")
     if schema.get("x-kubernetes-int-or-string"):
@@ -60,12 +63,14 @@ def misfit(schema: Schema | None, type_: str) -> CelError | None:
 
 def faults_of(program: Program, text: str, schemas: Schemas) -> tuple[str, list[CelError]]:
     """The type of what an expression gives, told by the schemas of its variables, and all that is wrong with its members and types."""
-    walk = _Walk(schemas)
+    walk = _Walk(text, schemas)
     walk.schema_of(program.tree, {})
     try:
         return _typed(text, program, walk, schemas), walk.faults
     except CelError as error:
-        return program.type, [*walk.faults, error]
+        # Types that are known are compared strictly, those that are not as CEL says: 1.5 > 1. An expression is evaluated in the second way.
+        harmless = _OF_NUMBERS.fullmatch(error.message) is not None
+        return program.type, walk.faults if harmless else [*walk.faults, error]
 
 
 def _typed(text: str, program: Program, walk: "_Walk", schemas: Schemas) -> str:
@@ -88,7 +93,8 @@ def _of_variable(schema: Schema | None) -> str:
 class _Walk:
     """Looks up members in schemas, from the leaves of a tree to its root."""
 
-    def __init__(self, schemas: Schemas) -> None:
+    def __init__(self, text: str, schemas: Schemas) -> None:
+        self._text = text
         self._schemas = schemas
         self.faults: list[CelError] = []
         self.typed: dict[tuple[int, tuple[str, ...]], str] = {}
@@ -103,7 +109,7 @@ class _Walk:
                 return self._member(node, loops)
             case Call(function="_[_]" | "_?._" | "_[?_]", arguments=(of, key)):
                 self.schema_of(key, loops)
-                return self._element(self.schema_of(of, loops), key)
+                return self._element(self.schema_of(of, loops), key, node.at)
             case Call(target=target, arguments=arguments):
                 for part in (*((target,) if target is not None else ()), *arguments):
                     self.schema_of(part, loops)
@@ -115,7 +121,7 @@ class _Walk:
         return None
 
     def _member(self, node: Member, loops: Schemas) -> Schema | None:
-        schema = self._descend(self.schema_of(node.of, loops), node.field, node.at + 1)
+        schema = self._descend(self.schema_of(node.of, loops), node.field, node.at)
         path = _path(node)
         type_ = type_of(schema)
         if path is not None and not node.asked and path[1][0] not in loops and type_ not in {"dyn", "map(string, dyn)"}:
@@ -125,24 +131,27 @@ class _Walk:
             self.typed[path] = type_
         return schema
 
-    def _element(self, schema: Schema | None, key: Node) -> Schema | None:
+    def _element(self, schema: Schema | None, key: Node, at: int) -> Schema | None:
         if schema is None:
             return None
         if schema.get("type") == "array":
             items: Schema | None = schema.get("items")
             return items
         if isinstance(key, Literal) and isinstance(key.value, str):
-            return self._descend(schema, key.value, key.at)
+            return self._descend(schema, key.value, at)
         additional = schema.get("additionalProperties")
         return additional if isinstance(additional, Mapping) else None
 
     def _descend(self, schema: Schema | None, name: str, at: int) -> Schema | None:
+        """The schema of a member whose name stands behind character `at`."""
         if schema is None:
             return None
         try:
             return descend(schema, name)
         except UnknownMember as unknown:
-            self.faults.append(CelError(f'the schema has no "{name}" here', at, nearest=unknown.nearest, expected=unknown.expected))
+            found = re.search(rf"\b{re.escape(name)}\b", self._text[at:])
+            place = at + found.start() if found is not None else at
+            self.faults.append(CelError(f'the schema has no "{name}" here', place, nearest=unknown.nearest, expected=unknown.expected))
             return None
 
     def _loop(self, loop: Loop, loops: Schemas) -> Schema | None:

@@ -277,6 +277,11 @@ def _json_path(text: str, schema: Schema, path: Path) -> Generator[ExpressionFau
             return None
         try:
             found = _through(found, step)
+            if isinstance(step, jsonpath.Where) and found is not None:
+                inner: Schema | None = found
+                for field in step.path:
+                    step = field  # noqa: PLW2901 -- it is where a fault is
+                    inner = descend(inner, field.name) if inner is not None else None
         except UnknownMember as unknown:
             yield ExpressionFault(path, f'the schema has no "{unknown.args[0]}" here', unknown.expected, unknown.nearest, step.at)
             return None

@@ -7,6 +7,8 @@ member that the item does not have leaves its field out; where the schema requir
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from app.declared.cel import Bound, CelError, Missing, Program, compile_cel
 from app.declared.cel_syntax import Member, Name, Node
 from app.declared.columns import Columns
@@ -71,7 +73,7 @@ class Mapper:
         parts = {part: getattr(mapping, part) for part in PARTS}
         self._parts = {part: _template(text, part) for part, text in parts.items() if text is not None}
         self._validate = compile_schema(_parts_of(spec.schema_.openapi_v3_schema))
-        self._keeps_items = spec.subresources.raw
+        self._keeps_items = spec.subresources.raw or spec.subresources.log
         self.freshness = Freshness(spec.schema_.openapi_v3_schema)
         self.columns = Columns(spec.additional_printer_columns)
 
@@ -106,7 +108,7 @@ class Mapper:
 
     def _aged(self, key: Key, labels: Labels, value: LiveValue) -> LiveValue:
         cells = self._cells(key, labels, value.annotations, value, fresh=False, blanks=_Blanks(0, []))
-        return LiveValue(value.spec, value.status, value.annotations, value.created, value.observed, cells, fresh=False, item=value.item)
+        return replace(value, cells=cells, fresh=False)
 
     def _list(self, response: Any) -> Sequence[Any]:
         """The items of a response. null is an empty list: so do servers in Go write one."""
@@ -163,6 +165,9 @@ class Mapper:
         """spec and status by the schema."""
         missing: dict[str, str] = {}
         filled = {part: _fill(template, over, missing) for part, template in self._parts.items()}
+        for part, value in filled.items():
+            if value is _LEFT_OUT and isinstance(self._parts[part], dict):
+                filled[part] = {}  # so that the schema can say what it requires
         try:
             checked = self._validate({part: value for part, value in filled.items() if value is not _LEFT_OUT}, "")
         except Absent as absent:
