@@ -107,6 +107,40 @@ class Metrics:
         self._dropped = Counter(
             "kubeglance_dropped_samples_total", "Lines or entries of scrapes that could not be used.", ["collector"], registry=registry
         )
+        self._collections = Counter(
+            "kubeglance_collections_total",
+            "Collections of declared kinds, by what came of them: success, or the cause of the failure.",
+            ["declaration", "result"],
+            registry=registry,
+        )
+        self._collection_duration = Gauge(
+            "kubeglance_collection_duration_seconds", "How long the last collection took.", ["declaration"], registry=registry
+        )
+        self._collection_success = Gauge(
+            "kubeglance_collection_last_success_timestamp_seconds",
+            "Unix time of the last collection that gave values.",
+            ["declaration"],
+            registry=registry,
+        )
+        self._collection_objects = Gauge(
+            "kubeglance_collection_objects", "Objects that the last good collection gave.", ["declaration"], registry=registry
+        )
+        self._dropped_items = Counter(
+            "kubeglance_dropped_items_total", "Items of collections that became no object.", ["declaration"], registry=registry
+        )
+        self._reload = Gauge(
+            "kubeglance_config_last_reload_successful",
+            "Whether every declaration that was found last could be taken; 1 where none is declared.",
+            registry=registry,
+        )
+        self._reload.set(1)
+        self._reload_success = Gauge(
+            "kubeglance_config_last_reload_success_timestamp_seconds",
+            "Unix time at which the declarations were last taken without a fault; 0 if never.",
+            registry=registry,
+        )
+        self._of_declarations: dict[str, set[str]] = {}
+        """Results that were counted, by declaration."""
         self._requests = {True: requests.labels("true"), False: requests.labels("false")}
         self._of_nodes: dict[str, tuple[Histogram, Gauge]] = {}
         """Request duration and last request by node: to find a child by its labels costs as much as to count."""
@@ -149,3 +183,32 @@ class Metrics:
         if self._of_nodes.pop(node, None) is not None:
             self._request_duration.remove(node)
             self._last_request.remove(node)
+
+    def collected(
+        self, declaration: str, result: str, *, seconds: float, at: float | None = None, objects: int = 0, dropped: int = 0
+    ) -> None:
+        """A collection ended. `at` is the Unix time of one that gave values, None of one that failed."""
+        self._of_declarations.setdefault(declaration, set()).add(result)
+        self._collections.labels(declaration, result).inc()
+        self._collection_duration.labels(declaration).set(seconds)
+        if at is not None:
+            self._collection_success.labels(declaration).set(at)
+            self._collection_objects.labels(declaration).set(objects)
+            self._dropped_items.labels(declaration).inc(dropped)
+
+    def forget_declaration(self, declaration: str) -> None:
+        """Drop the series of a declaration that is gone."""
+        results = self._of_declarations.pop(declaration, set())
+        for result in results:
+            self._collections.remove(declaration, result)
+        if results:
+            self._collection_duration.remove(declaration)
+        if "success" in results:
+            for series in (self._collection_success, self._collection_objects, self._dropped_items):
+                series.remove(declaration)
+
+    def reloaded(self, *, success: bool, at: float) -> None:
+        """Declarations were loaded at Unix time `at`; whether all of them could be taken."""
+        self._reload.set(success)
+        if success:
+            self._reload_success.set(at)

@@ -66,6 +66,14 @@ def load(
     )
 
 
+def own_namespace(service_account: Path = _SERVICE_ACCOUNT) -> str:
+    """The namespace of the pod that we run in, "" if this is none."""
+    try:
+        return (service_account / "namespace").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def _from_file(path: Path, clock: Clock, flag: str) -> Connection:
     if not path.is_file():
         fault = "is a directory" if path.is_dir() else "is no file" if path.exists() else "does not exist"

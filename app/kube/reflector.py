@@ -82,10 +82,12 @@ class _Code(Struct):
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why the reflector is not in step: the text of the last error, and since when (monotonic seconds) there have only been errors."""
+    """Why the reflector is not in step: the text and HTTP status (None without an answer) of the last error, and since when (monotonic
+    seconds) there have only been errors."""
 
     message: str
     since: float
+    status: int | None = None
 
 
 class Reflector(Generic[R]):
@@ -95,14 +97,22 @@ class Reflector(Generic[R]):
     """
 
     def __init__(
-        self, client: KubeClient, watched: Watched[R], store: Store[R], clock: Clock, *, random: Callable[[], float] = _random
+        self,
+        client: KubeClient,
+        watched: Watched[R],
+        store: Store[R],
+        clock: Clock,
+        *,
+        random: Callable[[], float] = _random,
+        listed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`random` gives [0, 1) for back-off and watch lengths."""
+        """`random` gives [0, 1) for back-off and watch lengths; `listed` is called each time that `store` has all of a list."""
         self._client = client
         self._watched = watched
         self._store = store
         self._clock = clock
         self._random = random
+        self._listed = listed
         self._version = ""
         self._failures = 0
         self._fragile = False
@@ -147,7 +157,8 @@ class Reflector(Generic[R]):
             write = log.warning if warn else log.info
             write("kube-apiserver does not give us what we watch", resource=self.name, error=message)
             self._warned = warn
-        self.trouble = Trouble(message, self.trouble.since if self.trouble is not None else self._clock.monotonic())
+        since = self.trouble.since if self.trouble is not None else self._clock.monotonic()
+        self.trouble = Trouble(message, since, error.status)
 
     def _explain(self, error: KubeError) -> str:
         match error.status:
@@ -192,6 +203,7 @@ class Reflector(Generic[R]):
             await asyncio.sleep(0)
         self._undecodable &= seen
         self._version = page.metadata.resource_version
+        self._listed()
         if not self.synced.is_set():
             log.info("listed", resource=self.name, objects=len(seen))
             self.synced.set()

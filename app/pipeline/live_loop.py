@@ -1,0 +1,325 @@
+"""The loop of one declaration: ask its source on a grid, map the response in a thread, publish what of its objects changed.
+
+A collection that fails changes no value: the last good objects stay, no longer fresh, until their time is over. Each declaration has a loop
+of its own, so that a source that hangs or fails delays no other.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import structlog
+from msgspec.structs import replace
+
+from app.cache.reports import Report, Reports, TargetReport
+from app.cache.versions import Versions
+from app.clock import Clock
+from app.declared.declaration import Declaration
+from app.declared.live_kind import LiveKind
+from app.declared.objects import Dropped, LiveObject, Mapped
+from app.kinds._catalog import Served
+from app.kube.records import Key
+from app.pipeline.apart import Apart
+from app.pipeline.grid import Grid, shift
+from app.pipeline.shown import Shown
+from app.telemetry import Metrics
+from app.wire.timestamps import format_time
+from collectors._base import Cause, CollectError
+from collectors._source import Response, Source
+
+MAPPING_S = 10.0
+"""How long the items of one response may be mapped. Meanwhile the process has one processor less for everything else."""
+
+NEWS_S = 1.0
+"""News come in bunches: so long after the first of them they are collected together."""
+
+_NEWS_SHARE = 5
+"""News that come without end are collected so often that it takes up one part of so many of the time."""
+
+_CLOSE_S = 5.0
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all loops share. `mask` takes secrets out of a text that people will read."""
+
+    clock: Clock
+    versions: Versions
+    reports: Reports
+    metrics: Metrics
+    apart: Apart
+    mask: Callable[[str], str] = lambda text: text
+
+
+@dataclass(frozen=True)
+class Opener:
+    """The source of a declaration: its type, where it asks in people's words, and how it is opened."""
+
+    type: str
+    endpoint: str
+    open: Callable[[], Source]
+
+
+class Left(NamedTuple):
+    """What a loop leaves to the one that takes its place: what it served, and what it told last."""
+
+    shown: Shown
+    report: Report
+
+
+class LiveLoop:
+    """Serves one declaration. `served` is what is shown of it now; `on_shown` hears when that becomes another."""
+
+    def __init__(
+        self,
+        declaration: Declaration,
+        live: LiveKind,
+        opener: Opener,
+        around: Surroundings,
+        *,
+        before: Left | None = None,
+        first: float = 0.0,
+        on_shown: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`before` is of the loop that this one takes the place of. `first` is the wait before the first collection (s).
+
+        What the one before served stays until this one has objects of its own, or until its time is over: a declaration that was
+        changed does not leave a gap.
+        """
+        self._declaration = declaration
+        self._opener = opener
+        self._around = around
+        self._first = first
+        self._on_shown = on_shown
+        self._spec = spec = declaration.resource.spec
+        self._grid = Grid(spec.interval, lambda: shift(declaration.name, spec.interval))
+        self._source: Source | None = None
+        self._began = 0.0
+        self._took = 0.0
+        self._failures = 0
+        self._since = 0
+        self._error: CollectError | None = None
+        self._confused = False
+        self._stopped = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._report = Report(
+            declaration.name, opener.type, 1, 0, 0, 0, spec.interval, spec.time_to_live, endpoint=opener.endpoint, file=_file(declaration)
+        )
+        self._own = Shown(declaration, live, around.versions, self._why)
+        self._shown = self._own
+        if before is not None:
+            self._follow(before, live)
+        around.reports.put(self._report)
+
+    def _follow(self, before: Left, live: LiveKind) -> None:
+        """Go on with what was served before this loop."""
+        last = before.report
+        self._report = replace(self._report, items=last.items, dropped=last.dropped, last=last.last, took=last.took, size=last.size)
+        live.follow(before.shown.live)
+        if before.shown.adopt(self._declaration, live, self._why):
+            self._own = self._shown = before.shown
+        elif len(before.shown):
+            self._shown = before.shown
+
+    def leave(self) -> Left:
+        """What this loop leaves. It was stopped, and changes nothing of it any more."""
+        self._stopped = True
+        self._stop_timer()
+        return Left(self._shown, self._report)
+
+    @property
+    def declaration(self) -> Declaration:
+        return self._declaration
+
+    @property
+    def served(self) -> Served:
+        """The kind as it is shown now, with its objects."""
+        return Served(self._shown.live.kind, self._shown.collection)
+
+    def invalid(self, fault: str) -> None:
+        """A newer version of the declaration cannot be taken, for this fault; "" once there is none."""
+        self._tell(invalid=fault)
+
+    def moved(self, declaration: Declaration) -> None:
+        """The same declaration stands elsewhere now."""
+        self._declaration = declaration
+        self._tell(file=_file(declaration))
+
+    async def run(self) -> None:
+        """Collect, for ever."""
+        self._set_timer()
+        try:
+            await asyncio.sleep(self._first)
+            while True:
+                await self.once()
+                await self._due()
+        finally:
+            self._stopped = True
+            self._stop_timer()
+            await self._close()
+
+    async def _due(self) -> None:
+        """Wait for the next tick, or for news of the source."""
+        clock = self._around.clock
+        wait = self._grid.wait(clock.wall(), clock.monotonic() - self._began)
+        news = self._source.changed if self._source is not None else None
+        if news is None:
+            await asyncio.sleep(wait)
+            return
+        try:
+            async with asyncio.timeout(wait):
+                await news.wait()
+                await asyncio.sleep(max(NEWS_S, _NEWS_SHARE * self._took))
+        except TimeoutError:
+            pass
+        news.clear()
+
+    async def once(self) -> None:
+        """One collection and its outcome."""
+        clock, name = self._around.clock, self._declaration.name
+        self._began = clock.monotonic()
+        observed = int(clock.wall() * 1e9)
+        try:
+            response = await self._collect()
+            mapped = await self._map(response, observed)
+        except CollectError as error:
+            self._failed(error)
+        except Exception as exc:
+            if not self._confused:
+                self._confused = True
+                log.exception("unexpected error in a collection; please report it", declaration=name)
+            what = f"unexpected error: {type(exc).__name__}: {exc}"
+            self._failed(CollectError(Cause.PAYLOAD, what, "please report it, with the log's traceback"))
+        else:
+            self._took = clock.monotonic() - self._began
+            self._publish(mapped.objects)
+            self._succeeded(response, mapped, observed)
+
+    async def _collect(self) -> Response:
+        """One response within the deadline."""
+        if self._source is None:
+            self._source = self._opener.open()
+        deadline = self._spec.timeout
+        try:
+            async with asyncio.timeout(deadline):
+                return await self._source.collect()
+        except TimeoutError as exc:
+            what = f"no whole answer from {self._opener.endpoint or self._opener.type} within {deadline:g} s"
+            raise CollectError(Cause.DEADLINE, what, "the source is slow, hangs or cannot be reached; or raise spec.timeout") from exc
+
+    async def _map(self, response: Response, observed: int) -> Mapped:
+        """The objects of a response."""
+        clock, live = self._around.clock, self._own.live
+
+        def work() -> Mapped:
+            until = clock.monotonic() + MAPPING_S
+            mapped = live.map(response.value, observed, lambda: self._stopped or clock.monotonic() > until)
+            return live.take(mapped, observed)
+
+        return await self._around.apart(work)
+
+    def _publish(self, objects: Sequence[LiveObject]) -> None:
+        """One step: what is read before it is whole, and what is read after it too."""
+        self._own.publish(objects, self._around.clock.monotonic() + self._spec.time_to_live)
+        self._show_own()
+        self._set_timer()
+
+    def _show_own(self) -> None:
+        if self._shown is not self._own:
+            self._own.step_over(self._shown)
+            self._shown = self._own
+            self._on_shown()
+
+    def _succeeded(self, response: Response, mapped: Mapped, observed: int) -> None:
+        if self._error is not None:
+            log.info("a source answers again", declaration=self._declaration.name, cause=str(self._error.cause), failures=self._failures)
+        self._failures, self._error = 0, None
+        dropped = [*(Dropped(*each) for each in response.unusable), *mapped.dropped]
+        error = ""
+        if dropped:
+            first = dropped[0]
+            named = f' "{first.name}"' if first.name else ""
+            error = (
+                f"{len(dropped)} of {len(dropped) + len(mapped.objects)} items are no objects; item {first.index}{named}: {first.reason}"
+            )
+        self._around.metrics.collected(
+            self._declaration.name, "success", seconds=self._took, at=observed / 1e9, objects=len(mapped.objects), dropped=len(dropped)
+        )
+        self._tell(
+            healthy=1,
+            items=len(mapped.objects),
+            dropped=len(dropped),
+            last=observed,
+            took=self._took,
+            size=response.size,
+            failures=0,
+            error=self._around.mask(error),
+            failing=(),
+        )
+
+    def _failed(self, error: CollectError) -> None:
+        """Values stay as they are, but for that they are no longer fresh."""
+        clock, name = self._around.clock, self._declaration.name
+        message = self._around.mask(error.message)
+        self._took = clock.monotonic() - self._began
+        if not self._failures:
+            self._since = int(clock.wall() * 1e9)
+        if self._error is None or self._error.cause != error.cause:
+            details = {"remedy": error.remedy} if error.remedy else {}
+            log.warning("a source gives no values", declaration=name, cause=str(error.cause), error=message, **details)
+        self._failures += 1
+        self._error = CollectError(error.cause, message, error.remedy)
+        self._around.metrics.collected(name, str(error.cause), seconds=self._took)
+        self._shown.age()
+        target = TargetReport(self._opener.endpoint or self._opener.type, str(error.cause), message, self._since, self._failures)
+        self._tell(healthy=0, failures=self._failures, error=message, failing=(target,))
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _set_timer(self) -> None:
+        self._stop_timer()
+        if self._shown.expires is not None:
+            wait = max(0.0, self._shown.expires - self._around.clock.monotonic())
+            self._timer = asyncio.get_running_loop().call_later(wait, self._expire)
+
+    def _expire(self) -> None:
+        """The time of what is served is over."""
+        self._timer = None
+        if self._shown.expire():
+            log.warning("the objects of a declaration outlived their time and are gone", declaration=self._declaration.name)
+        self._show_own()
+
+    def _tell(self, **news: object) -> None:
+        """Report with what is new."""
+        clock = self._around.clock
+        wait = self._grid.wait(clock.wall(), clock.monotonic() - self._began)
+        self._report = replace(self._report, next=int((clock.wall() + wait) * 1e9), **news)
+        self._around.reports.put(self._report)
+
+    def _why(self, _key: Key) -> str | None:
+        """Why there is no such object, as far as the source is to blame."""
+        name = self._declaration.name
+        if self._error is not None and not len(self._shown):
+            last = f"; its last good collection was at {format_time(self._report.last)}" if self._report.last else ""
+            # Which hosts are asked, and what they say, is for those who may read collectors.
+            return f"the source of {name} gives no values ({self._error.cause}){last}"
+        return None if self._report.last else f"the source of {name} was not asked yet"
+
+    async def _close(self) -> None:
+        source, self._source = self._source, None
+        if source is None:
+            return
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await source.aclose()
+        except Exception as exc:  # noqa: BLE001 -- whatever a source that is left does costs nobody else anything
+            log.warning("a source could not be closed in order", declaration=self._declaration.name, error=self._around.mask(str(exc)))
+
+
+def _file(declaration: Declaration) -> str:
+    return f"{declaration.place.file}:{declaration.place.line}"

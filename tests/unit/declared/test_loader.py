@@ -1,0 +1,236 @@
+"""What is in force after each load: the rules of last good versions, of clashes, and of tenants."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from app.declared.check import check
+from app.declared.loader import Loaded, Loader
+from app.declared.served_names import ServedNames
+from app.declared.tenants import Tenant
+from app.declared.texts import Text
+from collectors import static
+from tests.fakes.declared import live_resource, text_of
+
+QUEUES, TABLES = live_resource("queues"), live_resource("tables")
+BROKEN = live_resource("queues", interval="5x")
+SHOP = "shop.example.com"
+
+
+def of_shop(plural: str = "carts", group: str = SHOP, **spec: Any) -> dict[str, Any]:
+    """What a tenant may declare."""
+    namespaced = {"scope": "Namespaced", "allowNamespaces": ["shop"], "object": {"name": "item.name", "namespace": '"shop"'}}
+    return live_resource(plural, group, **namespaced, **spec)
+
+
+class _Loads:
+    """A loader, and what it is told."""
+
+    def __init__(self) -> None:
+        checker = partial(check, types={"static": static.SOURCE}, expressions=lambda _resource: [])
+        self.loader = Loader(own="kubeglance-system", checker=checker)
+        self.tenants: Mapping[str, Tenant] = {"shop": Tenant((SHOP,))}
+        self.cluster: ServedNames | None = None
+
+    def load(self, *texts: Text) -> Loaded:
+        return self.loader.load(texts, self.tenants, self.cluster)
+
+    def own(self, **files: str | dict[str, Any] | Sequence[Any]) -> Loaded:
+        """Files of kubeglance's own, by name: documents."""
+        return self.load(*(Text(f"{name}.yaml", _text(said)) for name, said in files.items()))
+
+
+def _text(said: Any) -> str:
+    return text_of(*said) if isinstance(said, list | tuple) else text_of(said)
+
+
+def _tenants(said: Any, name: str = "carts") -> Text:
+    return Text(f"configmap shop/{name}:a.yaml", _text(said), "shop")
+
+
+@pytest.fixture
+def loads() -> _Loads:
+    return _Loads()
+
+
+def test_every_good_declaration_is_taken(loads: _Loads) -> None:
+    """Several of a file, and of several files."""
+    loaded = loads.own(a=[QUEUES, TABLES], b=live_resource("jobs"))
+
+    assert sorted(loaded.declarations) == ["jobs.example.com", "queues.example.com", "tables.example.com"]
+    assert loaded.rejected == []
+
+
+def test_a_fault_costs_its_own_document_only(loads: _Loads) -> None:
+    """With its place, and all that is wrong with it."""
+    loaded = loads.own(a=[BROKEN, TABLES])
+
+    assert list(loaded.declarations) == ["tables.example.com"]
+    (rejected,) = loaded.rejected
+    assert (rejected.name, rejected.served) == ("queues.example.com", False)
+    assert "spec.interval" in str(rejected.faults[0])
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param(BROKEN, id="a field is wrong"),
+        pytest.param("metadata: {name: queues.example.com", id="the text is no YAML any more"),
+        pytest.param({**QUEUES, "metadata": {"name": "queus.example.com"}}, id="the name is misspelt"),
+        pytest.param({**QUEUES, "metadata": {}}, id="the name is gone"),
+        pytest.param({**QUEUES, "kind": "LiveResourc"}, id="the kind is misspelt"),
+    ],
+)
+def test_a_bad_edit_keeps_the_last_good_version(loads: _Loads, edit: Any) -> None:
+    """Until it is mended; then the new one counts."""
+    before = loads.own(a=QUEUES).declarations["queues.example.com"]
+
+    spoiled = loads.own(a=edit)
+    assert spoiled.declarations == {"queues.example.com": before}
+    assert spoiled.rejected
+
+    mended = loads.own(a=live_resource("queues", interval="30s"))
+    assert mended.declarations["queues.example.com"].resource.spec.interval == 30
+    assert mended.rejected == []
+
+
+def test_a_file_that_cannot_be_read_keeps_what_it_held(loads: _Loads) -> None:
+    """A file system that is away for a moment takes no kind away."""
+    before = loads.own(a=QUEUES)
+    after = loads.load(Text("a.yaml", "", fault="cannot be read: it is away"))
+
+    assert after.declarations == before.declarations
+    assert ["cannot be read: it is away"] == [fault.message for each in after.rejected for fault in each.faults]
+
+
+def test_what_was_taken_out_is_gone(loads: _Loads) -> None:
+    """A file that was removed, and a document of one that stays."""
+    loads.own(a=[QUEUES, TABLES], b=live_resource("jobs"))
+
+    assert list(loads.own(a=TABLES).declarations) == ["tables.example.com"]
+    assert loads.own().declarations == {}
+
+
+def test_a_document_beside_a_faulty_one_can_be_taken_out(loads: _Loads) -> None:
+    """What is faulty says who it is, so that it is clear that it is not the other."""
+    loads.own(a=[QUEUES, TABLES])
+
+    assert list(loads.own(a=BROKEN).declarations) == ["queues.example.com"]
+
+
+def test_a_declaration_that_moves_to_another_file_stays(loads: _Loads) -> None:
+    """The same digest, another place."""
+    before = loads.own(a=QUEUES).declarations["queues.example.com"]
+    after = loads.own(b=QUEUES).declarations["queues.example.com"]
+
+    assert (before.digest, before.place.file) == (after.digest, "a.yaml")
+    assert after.place.file == "b.yaml"
+
+
+def test_of_two_of_one_kind_the_first_stays(loads: _Loads) -> None:
+    """The other one is a fault, whichever file comes first; and is taken when the first is removed."""
+    other = live_resource("queues", interval="30s")
+    loads.own(b=QUEUES)
+
+    both = loads.own(a=other, b=QUEUES)
+    assert both.declarations["queues.example.com"].place.file == "b.yaml"
+    assert [each.place.file for each in both.rejected] == ["a.yaml"]
+
+    assert loads.own(a=other).declarations["queues.example.com"].place.file == "a.yaml"
+
+
+def test_what_is_said_twice_is_said_once(loads: _Loads) -> None:
+    """A ConfigMap with the label that is mounted too."""
+    loaded = loads.load(Text("a.yaml", _text(QUEUES)), Text("configmap kubeglance-system/q:a.yaml", _text(QUEUES)))
+
+    assert (list(loaded.declarations), loaded.rejected) == (["queues.example.com"], [])
+
+
+def test_what_is_new_does_not_clash_with_what_is_held(loads: _Loads) -> None:
+    """A second declaration of a kind cannot slip in while the first is spoiled."""
+    held = loads.own(a=QUEUES).declarations
+    thief = live_resource("queues2", names={"kind": "Queue", "plural": "queues2"})
+
+    loaded = loads.own(a=BROKEN, b=thief)
+
+    assert loaded.declarations == held
+    assert sorted(each.name for each in loaded.rejected) == ["queues.example.com", "queues2.example.com"]
+
+
+def test_a_group_of_somebody_else_is_refused(loads: _Loads) -> None:
+    """What the cluster serves already is not ours."""
+    loads.cluster = ServedNames({"example.com": "the Service others/server"}, {})
+
+    loaded = loads.own(a=QUEUES)
+
+    assert loaded.declarations == {}
+    assert "others/server" in str(loaded.rejected[0].faults[0])
+
+
+def test_a_tenant_declares_within_its_rights(loads: _Loads) -> None:
+    """Its group, its namespace."""
+    loaded = loads.load(_tenants(of_shop()))
+
+    assert loaded.declarations["carts.shop.example.com"].namespace == "shop"
+    assert loaded.rejected == []
+
+
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        pytest.param(of_shop(group="bank.example.com"), "spec.group", id="a group that is not listed"),
+        pytest.param(live_resource("carts", SHOP), "spec.scope", id="a kind without namespaces"),
+        pytest.param(
+            {**of_shop(), "spec": {**of_shop()["spec"], "allowNamespaces": ["shop", "bank"]}},
+            "spec.allowNamespaces[1]",
+            id="objects elsewhere",
+        ),
+    ],
+)
+def test_a_tenant_declares_nothing_else(loads: _Loads, said: Any, path: str) -> None:
+    """And what it may not costs itself only."""
+    loaded = loads.load(Text("a.yaml", _text(QUEUES)), _tenants([said, of_shop("wares")]))
+
+    assert sorted(loaded.declarations) == ["queues.example.com", "wares.shop.example.com"]
+    assert path in {fault.path for each in loaded.rejected for fault in each.faults}
+
+
+def test_a_namespace_that_is_not_listed_declares_nothing(loads: _Loads) -> None:
+    """Nor what was taken before it was struck off the list, nor by a bad edit."""
+    loads.load(_tenants(of_shop()))
+    loads.tenants = {"shop": Tenant()}
+
+    assert loads.load(_tenants(of_shop())).declarations == {}
+
+
+def test_a_bad_edit_does_not_keep_rights_that_were_taken_away(loads: _Loads) -> None:
+    """The last good version is held only as far as it is still allowed."""
+    loads.load(_tenants(of_shop()))
+    assert list(loads.load(_tenants(of_shop(interval="5x"))).declarations) == ["carts.shop.example.com"]
+
+    loads.tenants = {"shop": Tenant(("other.example.com",))}
+    assert loads.load(_tenants(of_shop(interval="5x"))).declarations == {}
+
+
+def test_a_tenant_takes_no_kind_of_others(loads: _Loads) -> None:
+    """A kind of kubeglance's own stays, in a group that a tenant has too; and the other way round."""
+    own = Text("a.yaml", _text(live_resource("carts", SHOP)))
+    first = loads.load(own, _tenants(of_shop()))
+    assert first.declarations["carts.shop.example.com"].namespace == ""
+
+    loads = _Loads()
+    loads.load(_tenants(of_shop()))
+    second = loads.load(own, _tenants(of_shop()))
+    assert second.declarations["carts.shop.example.com"].namespace == "shop"
+
+
+def test_a_declaration_can_move_between_namespaces(loads: _Loads) -> None:
+    """In one load: what is taken away in one place makes room in the other."""
+    loads.load(_tenants(of_shop()))
+
+    moved = loads.load(Text("a.yaml", _text(live_resource("carts", SHOP))))
+
+    assert moved.declarations["carts.shop.example.com"].namespace == ""
+    assert moved.rejected == []

@@ -1,0 +1,195 @@
+"""What is declared becomes what is served."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+from structlog.testing import capture_logs
+
+from app.cache.reports import Reports
+from app.cache.versions import Versions
+from app.declared.declaration import Declaration
+from app.declared.faults import Fault, Place
+from app.declared.loader import Loaded, Rejected
+from app.declared.tenants import Tenant
+from app.kinds._catalog import Catalog
+from app.pipeline.live_kinds import LiveKinds
+from app.pipeline.live_loop import Opener, Surroundings
+from app.pipeline.supervise import Supervisor
+from app.telemetry import Metrics
+from tests.fakes.clock import LoopClock
+from tests.fakes.declared import FakeLive, FakeSource, at_once, declaration
+from tests.fakes.scraping import values
+
+pytestmark = pytest.mark.looptime
+
+
+class _Setup:
+    """Live kinds with sources that give one name each."""
+
+    def __init__(self, supervisor: Supervisor, *, compile_: Any = FakeLive) -> None:
+        clock = LoopClock()
+        self.catalog, self.reports, self.metrics = Catalog(), Reports(), Metrics(CollectorRegistry())
+        self.opened: list[tuple[str, Tenant | None]] = []
+        self.changes = 0
+        self.catalog.listeners.append(self._count)
+        around = Surroundings(clock, Versions(clock, 1), self.reports, self.metrics, at_once)
+        self.kinds = LiveKinds(self.catalog, around, supervisor.children("declaration"), open_=self._open, compile_=compile_)
+
+    def _count(self) -> None:
+        self.changes += 1
+
+    def _open(self, declared: Declaration, tenant: Tenant | None) -> Opener:
+        def opened() -> FakeSource:
+            self.opened.append((declared.name, tenant))
+            return FakeSource([declared.name])
+
+        return Opener("fake", "", opened)
+
+    async def apply(self, *declared: Declaration, rejected: Sequence[Rejected] = (), tenants: Mapping[str, Tenant] | None = None) -> None:
+        await self.kinds.apply(Loaded({each.name: each for each in declared}, rejected, ()), tenants or {})
+
+    def served(self) -> dict[str, int]:
+        """Objects by resource."""
+        return {served.kind.resource: len(served.collection) for served in self.catalog}
+
+
+def _rejected(name: str = "", *, served: bool = False, file: str = "b.yaml", namespace: str = "") -> Rejected:
+    place = Place(file, 3, 1)
+    return Rejected(name, namespace, place, (Fault(place, "spec.ttl", "is odd"), Fault(place, "spec.x", "too")), served)
+
+
+async def test_new_kinds_are_in_discovery_at_once_and_together() -> None:
+    """Empty, until their sources were asked. Two hundred are one change."""
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor)
+        await setup.apply(*(declaration(f"kind{number}s") for number in range(200)))
+
+        assert len(setup.served()) == 200
+        assert set(setup.served().values()) == {0}
+        await asyncio.sleep(3)
+        assert set(setup.served().values()) == {1}
+        assert setup.changes == 1
+
+
+async def test_what_did_not_change_goes_on_as_it_is() -> None:
+    """Its source is not opened anew when others come and go, or when it moves within its file."""
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor)
+        await setup.apply(declaration("queues"))
+        await asyncio.sleep(1)
+        await setup.apply(declaration("queues", lines_before=7), declaration("tables"))
+        await asyncio.sleep(1)
+
+        assert [name for name, _ in setup.opened] == ["queues.example.com", "tables.example.com"]
+        report = setup.reports.get("queues.example.com")
+        assert report is not None
+        assert report.file == "a.yaml:8"
+
+
+async def test_what_is_gone_goes_at_once() -> None:
+    """With its objects, its report and its series."""
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor)
+        await setup.apply(declaration("queues"), declaration("tables"))
+        await asyncio.sleep(1)
+        await setup.apply(declaration("tables"))
+
+        assert setup.served() == {"tables": 1}
+        assert setup.reports.names() == ["tables.example.com"]
+        assert set(values(setup.metrics, "kubeglance_collections_total", ["declaration"])) == {("tables.example.com",)}
+
+
+async def test_a_changed_declaration_replaces_its_own_kind_only() -> None:
+    """When it has objects of its own: then discovery hears of it."""
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor)
+        await setup.apply(declaration("queues"), declaration("tables"))
+        await asyncio.sleep(1)
+        await setup.apply(declaration("queues", version="v2"), declaration("tables"))
+        await asyncio.sleep(1)
+
+        versions = {served.kind.resource: served.kind.versions for served in setup.catalog}
+        assert versions == {"queues": ("v2",), "tables": ("v1",)}
+        assert [name for name, _ in setup.opened] == ["queues.example.com", "tables.example.com", "queues.example.com"]
+
+
+async def test_a_tenant_whose_rights_change_is_opened_anew() -> None:
+    """Its connections were made by the rights of before."""
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor)
+        of_shop = declaration("queues", namespace="shop")
+        for hosts in (("a",), ("a",), ("b",)):
+            await setup.apply(of_shop, tenants={"shop": Tenant(hosts=hosts)})
+            await asyncio.sleep(1)
+
+        assert [tenant for _, tenant in setup.opened] == [Tenant(hosts=("a",)), Tenant(hosts=("b",))]
+
+
+async def test_a_fault_is_told_in_the_report_of_what_goes_on() -> None:
+    """Until it is mended; the log has it once, and the metric says that a reload failed."""
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor)
+        with capture_logs() as logs:
+            for _ in range(3):
+                await setup.apply(declaration("queues"), rejected=[_rejected("queues.example.com", served=True)])
+                await asyncio.sleep(1)
+        report = setup.reports.get("queues.example.com")
+        assert report is not None
+        assert report.invalid == "b.yaml:3:1: spec.ttl: is odd (and 1 more)"
+        assert report.items == 1
+        assert [line["fault"] for line in logs if line["log_level"] == "warning"] == [
+            "b.yaml:3:1: spec.ttl: is odd",
+            "b.yaml:3:1: spec.x: too",
+        ]
+        assert values(setup.metrics, "kubeglance_config_last_reload_successful", []) == {(): 0}
+
+        await setup.apply(declaration("queues"))
+        report = setup.reports.get("queues.example.com")
+        assert report is not None
+        assert report.invalid == ""
+        assert values(setup.metrics, "kubeglance_config_last_reload_successful", []) == {(): 1}
+
+
+async def test_what_is_not_served_at_all_has_a_report_of_its_own() -> None:
+    """Under a name that is nobody else's, also where it pretends to be another; and not without end."""
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor)
+        thief = _rejected("queues.example.com", file="configmap shop/x:a.yaml", namespace="shop")
+        many = [_rejected(file=f"{number}.yaml") for number in range(1000)]
+        await setup.apply(declaration("queues"), rejected=[thief, *many])
+        names = setup.reports.names()
+        assert len(names) == 101
+        (own,) = [name for name in names if name.startswith("configmap-shop-x-a-yaml-queues-example-com-")]
+        report = setup.reports.get(own)
+        assert report is not None
+        assert (report.targets, report.file) == (0, "configmap shop/x:a.yaml:3")
+        queues = setup.reports.get("queues.example.com")
+        assert queues is not None
+        assert queues.invalid == ""
+
+        await setup.apply(declaration("queues"))
+        assert setup.reports.names() == ["queues.example.com"]
+
+
+async def test_a_declaration_that_cannot_be_compiled_costs_itself_only() -> None:
+    """It passed the checks, so it is a bug of ours: what was served of it stays."""
+
+    def compiled(declared: Declaration) -> FakeLive:
+        if declared.resource.spec.version == "v2":
+            raise ZeroDivisionError("odd")
+        return FakeLive(declared)
+
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor, compile_=compiled)
+        await setup.apply(declaration("queues"))
+        with capture_logs():
+            await setup.apply(declaration("queues", version="v2"), declaration("tables"))
+        await asyncio.sleep(1)
+
+        assert setup.served() == {"queues": 1, "tables": 1}
+        report = setup.reports.get("queues.example.com")
+        assert report is not None
+        assert "ZeroDivisionError" in report.invalid
