@@ -29,6 +29,7 @@ class Supervisor:
     def __init__(self) -> None:
         self._group = asyncio.TaskGroup()
         self._tasks: dict[asyncio.Task[None], str] = {}
+        self._stopped: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> "Supervisor":
         await self._group.__aenter__()
@@ -38,8 +39,7 @@ class Supervisor:
         try:
             while self._tasks:
                 task = next(reversed(self._tasks))
-                if not task.cancelling():
-                    task.cancel()
+                self.stop(task)
                 await asyncio.wait([task])
         finally:
             await self._group.__aexit__(kind, exc, trace)
@@ -48,8 +48,21 @@ class Supervisor:
         """Start `run` as a task that must not end by itself."""
         task = self._group.create_task(self._guarded(name, run), name=name)
         self._tasks[task] = name
-        task.add_done_callback(lambda done: self._tasks.pop(done, None))
+        task.add_done_callback(self._ended)
         return task
+
+    def stop(self, task: asyncio.Task[None]) -> None:
+        """Cancel a task, once: what it does to end in order is not disturbed by a second time.
+
+        That it is being cancelled already tells nothing: a time-out of its own may have struck in this very moment, and it would go on.
+        """
+        if task not in self._stopped:
+            self._stopped.add(task)
+            task.cancel()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        self._stopped.discard(task)
 
     def children(self, prefix: str) -> "Children":
         """A set of guarded tasks that come and go, named "<prefix> <key>"."""
@@ -94,4 +107,4 @@ class Children:
         """Cancel what runs under `key`, if anything does. It gets no further than its next await."""
         task = self._tasks.pop(key, None)
         if task is not None:
-            task.cancel()
+            self._supervisor.stop(task)

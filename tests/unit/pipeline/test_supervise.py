@@ -1,4 +1,5 @@
 import asyncio
+from contextlib import suppress
 
 import pytest
 from structlog.testing import capture_logs
@@ -107,3 +108,17 @@ async def test_a_child_that_fails_takes_all_down() -> None:
         async with Supervisor() as supervisor:
             supervisor.children("scrape").start("n1", _fail)
             await asyncio.sleep(3600)
+
+
+async def test_a_task_whose_own_time_out_strikes_at_the_end_ends_too() -> None:
+    """It was being cancelled by its time-out when it was to be cancelled for good."""
+
+    async def run() -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1):
+                    await asyncio.Event().wait()
+
+    async with Supervisor() as supervisor:
+        supervisor.guard("looks", run)
+        await asyncio.sleep(5)
