@@ -21,6 +21,12 @@ def _serve(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     return run(argv, environ)
 
 
+def _probe(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.probe import run  # noqa: PLC0415 -- see the module
+
+    return run(argv)
+
+
 def _demo(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
     from app.cli.demo import run  # noqa: PLC0415 -- see the module
 
@@ -35,6 +41,12 @@ def _certs(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
 
 def _manifests(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
     from app.cli.manifests import run  # noqa: PLC0415 -- see the module
+
+    return run(argv)
+
+
+def _registrar(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.registrar import run  # noqa: PLC0415 -- see the module
 
     return run(argv)
 
@@ -62,7 +74,9 @@ COMMANDS = {
     "demo": Command("show it all on a simulated cluster, no Kubernetes needed", _demo),
     "certs": Command("make a CA and a serving certificate, as files", _certs),
     "manifests": Command("print the Kubernetes objects that install kubeglance", _manifests),
+    "registrar": Command("keep certificates, APIServices and reader roles in the cluster", _registrar),
     "check": Command("check declarations of live kinds, without a cluster or against one", _check),
+    "probe": Command("make one real collection of a declaration and show each step", _probe),
     "schema": Command("print the JSON Schema of declarations, for editors", _schema),
     "version": Command("print the version", _version),
 }

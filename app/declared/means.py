@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from app.clock import Clock
@@ -28,13 +29,15 @@ class Provider:
         *,
         resolver: Resolver | None = None,
         allowed_networks: Sequence[str] = (),
+        folder: Path | None = None,
     ) -> None:
-        """`allowed_networks` are those of --source-allowed-networks."""
+        """`allowed_networks` are those of --source-allowed-networks, `folder` is --source-dir."""
         self.mask = mask
         self._secrets = secrets
         self._clock = clock
         self._resolver = resolver or Resolver()
         self._allowed_networks = allowed_networks
+        self._folder = folder
 
     def means(self, declaration: Declaration, tenant: Tenant | None = None, *, cluster: Cluster | None = None) -> Means:
         """For `declaration`. `tenant` is what its namespace may do, None where it is kubeglance's own; `cluster` is as it may see it."""
@@ -55,6 +58,7 @@ class Provider:
             timeout=spec.timeout,
             wall=self._clock.wall,
             cluster=cluster,
+            folder=self._folder if tenant is None else None,
             http=http,
             refused=lambda value: self._secrets.refused(value, namespace),
             conceal=self.mask.conceal,
