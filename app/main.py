@@ -118,7 +118,7 @@ class Kubeglance:
         """Watches that nobody waits for: where one fails, what it is for says so."""
         self._jobs = _jobs(settings)
         self._pool: Pool | None = None
-        self.declarations: "Declarations | None" = None
+        self.declarations: Declarations | None = None
         self.reports = Reports()
         self._metrics = Metrics(registry)
         self._versions = versions = Versions(clock, instance=secrets.randbits(10))
@@ -209,7 +209,9 @@ class Kubeglance:
             )
 
         places = Places(settings.declarations, settings.tenants, namespace if settings.declaration_config_maps else "")
-        self.declarations = Declarations(places, self._client, self._clock, apart, supervisor.children("watch declarations in"), engine)
+        self.declarations = Declarations(
+            places, self._client, self._clock, apart=apart, children=supervisor.children("watch declarations in"), engine=engine
+        )
         supervisor.guard("declarations", self.declarations.run)
 
     async def _pulse(self) -> None:
