@@ -3,39 +3,31 @@
 import argparse
 import asyncio
 import json
-import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.cli import names
 from app.cli.arguments import Parser
+from app.cli.declared_files import File, NothingToRead, read_files
 from app.declared.check import Around, ServedNames, check
 from app.declared.declaration import Declaration
-from app.declared.documents import MAX_BYTES, Document, read
 from app.declared.faults import Fault, Place
 from app.declared.served_names import served_names
-from app.declared.texts import is_read
 from app.errors import KubeError
 
 _LABEL = "kubeglance.io/declarations=true"
 _NAME_LENGTH = 63
+_KEY = re.compile(r"[-._a-zA-Z0-9]+")
+"""A key of a ConfigMap, which a file's name need not be."""
+
 _EPILOG = """\
 Faults are printed one a line: FILE:LINE:COLUMN: PATH: what is wrong. A folder stands for all its *.yaml, *.yml and *.json files, but for
 hidden ones and for those that a declaration names as inputFile. Exit code: 0 all is well (warnings may be told), 1 something is wrong,
 2 wrong use."""
-
-
-class _File(NamedTuple):
-    """A file, what documents it has, and what is wrong with it so far. `named` is whether the user named it and not its folder."""
-
-    path: Path
-    named: bool
-    documents: Sequence[Document]
-    faults: Sequence[Fault]
 
 
 class Result(NamedTuple):
@@ -55,10 +47,6 @@ class Result(NamedTuple):
         return len(self.faults) - self.errors
 
 
-class _UsageError(Exception):
-    """The command cannot be run as asked."""
-
-
 def run(argv: Sequence[str]) -> int:
     """Check and print; the answer is the exit code."""
     parser = _parser()
@@ -71,12 +59,12 @@ def run(argv: Sequence[str]) -> int:
     except SystemExit as end:
         return int(end.code or 0)
     try:
-        files = _read(arguments.path)
+        files = read_files(arguments.path)
         cluster = None if arguments.kubeconfig is None else asyncio.run(_cluster(arguments))
-    except (_UsageError, KubeError) as err:
+    except (NothingToRead, KubeError) as err:
         print(f"kubeglance check: {err}", file=sys.stderr)
         return 2
-    result = _checked(files, cluster)
+    result = checked(files, cluster)
     print(json.dumps(to_json(result), indent=2) if arguments.output == "json" else _text(result, arguments.namespace))
     return 1 if result.errors else 0
 
@@ -100,64 +88,20 @@ async def _cluster(arguments: argparse.Namespace) -> ServedNames:
         return await served_names(client, namespace=arguments.namespace, service=arguments.service)
 
 
-def _read(paths: Sequence[Path]) -> list[_File]:
-    """All files, each once, with their documents. Raises _UsageError where there is nothing to read."""
-    found: dict[Path, bool] = {}
-    for path in paths:
-        if path.is_dir():
-            within = list(_in_folder(path))
-            if not within:
-                raise _UsageError(f"{path}: there is no *.yaml, *.yml or *.json in this folder")
-            for each in within:
-                found.setdefault(each, False)
-        elif path.exists():
-            found[path] = True
-        else:
-            raise _UsageError(f"{path}: there is no such file or folder")
-    files = [_file(path, named) for path, named in found.items()]
-    inputs = {name for file in files for document in file.documents for name in _inputs(document, file.path.parent)}
-    return [file for file in files if file.named or os.path.abspath(file.path) not in inputs]  # noqa: PTH100 -- resolve would follow links
-
-
-def _in_folder(folder: Path) -> Iterator[Path]:
-    """Below, by name. Hidden names are passed over: in a mounted ConfigMap they are the kubelet's folders, which links lead into."""
-    for where, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(where) / name for name in sorted(files) if is_read(name))
-
-
-def _file(path: Path, named: bool) -> _File:
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as err:
-        return _File(path, named, (), (Fault(Place(str(path)), "", f"cannot be read: {err.strerror}"),))
-    return _File(path, named, *read(content, str(path)))
-
-
-def _inputs(document: Document, folder: Path) -> Iterator[str]:
-    """The files that the tests of a document name, whatever else it says."""
-    spec = document.value.get("spec") if isinstance(document.value, dict) else None
-    tests = spec.get("tests") if isinstance(spec, dict) else None
-    for test in tests if isinstance(tests, list) else ():
-        name = test.get("inputFile") if isinstance(test, dict) else None
-        if isinstance(name, str) and "\0" not in name:
-            yield os.path.abspath(folder / name)  # noqa: PTH100 -- as above
-
-
-def _checked(files: Sequence[_File], cluster: ServedNames | None) -> Result:
+def checked(files: Sequence[File], cluster: ServedNames | None = None) -> Result:
+    """What is in the files, and all that is wrong with it; `cluster` is what one serves, None to ask none."""
     declarations: list[Declaration] = []
     faults: list[Fault] = []
     good: list[Path] = []
     for file in files:
         around = Around(cluster=cluster, base=file.path.parent, others=tuple(declarations))
-        checked = check(file.documents, around)
-        found = [*file.faults, *checked.faults]
+        outcome = check(file.documents, around)
+        found = [*file.faults, *outcome.faults]
         if not file.documents and not found:
             found.append(Fault(Place(str(file.path)), "", "there is no declaration in this file", warning=True))
-        if checked.declarations and all(fault.warning for fault in found):
+        if outcome.declarations and all(fault.warning for fault in found):
             good.append(file.path)
-        declarations += checked.declarations
+        declarations += outcome.declarations
         faults += found
     return Result(len(files), declarations, sorted(faults, key=lambda fault: (fault.place, fault.path, fault.message)), good)
 
@@ -210,8 +154,9 @@ def commands(files: Sequence[Path], namespace: str) -> list[str]:
     lines = []
     for file, stem in zip(files, stems, strict=True):
         name = stem if stems.count(stem) == 1 else _slug(str(file.with_suffix("")))
+        source = str(file) if _KEY.fullmatch(file.name) else f"{_slug(file.stem)}{file.suffix}={file}"
         lines.append(
-            f"kubectl create configmap {name} -n {namespace} {shlex.quote(f'--from-file={file}')} --dry-run=client -o yaml"
+            f"kubectl create configmap {name} -n {namespace} {shlex.quote(f'--from-file={source}')} --dry-run=client -o yaml"
             f" | kubectl label --local -f - {_LABEL} -o yaml | kubectl apply -f -"
         )
     return lines

@@ -5,15 +5,16 @@ the others from looking, but for what depends on it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Protocol
 
 from app.declared import check_names, check_rules, check_schema, check_source
-from app.declared.check_shape import covered, shaped, touched
+from app.declared.check_shape import Wrong, shaped
 from app.declared.declaration import Declaration
 from app.declared.documents import Document
 from app.declared.faults import Fault, Path, Place, Positions, path_text
-from app.declared.finding import Finding, listed
+from app.declared.finding import MOST_FINDINGS, Finding, listed
 from app.declared.model import API_VERSION, LiveResource
 from app.declared.served_names import ServedNames
 from app.declared.tenants import Tenant
@@ -83,7 +84,7 @@ def check(
     for document in documents:
         checker = _Checker(around, sources() if types is None else types, expressions or _expressions())
         others = [*around.others, *declarations]
-        found = _told(list(checker.findings(document.value, others)), document)
+        found = _told(_some(checker.findings(document.value, others)), document)
         faults += found
         if document.sound and checker.resource is not None and all(fault.warning for fault in found):
             namespace = around.namespace if around.tenant is not None else ""
@@ -115,27 +116,28 @@ class _Checker:
         if result.model is None:
             return
         self.resource = result.model
-        wrong = set(result.wrong)
+        wrong = result.wrong
         for finding in self._beyond_shape(result.model, others, wrong):
-            if not covered(finding.path, wrong) and not any(touched(path, wrong) for path in finding.because):
+            if not wrong.covers(finding.path) and not any(map(wrong.touches, finding.because)):
                 yield finding
 
-    def _beyond_shape(self, resource: LiveResource, others: Sequence[Declaration], wrong: set[Path]) -> Iterator[Finding]:
+    def _beyond_shape(self, resource: LiveResource, others: Sequence[Declaration], wrong: Wrong) -> Iterator[Finding]:
         spec = resource.spec
         yield from check_names.findings(resource)
-        yield from check_names.beside(spec, others)
+        yield from check_names.beside(resource, others)
         if self._around.cluster is not None:
             yield from check_names.served(spec, self._around.cluster)
         source = check_source.sourced(spec.source, self._types)
         yield from source.findings
+        yield from check_source.expressions(source)
         if self._around.tenant is not None:
             yield from check_source.of_tenant(source, self._around.tenant, self._around.namespace)
             yield from _of_tenant(resource, self._around.tenant, self._around.namespace)
-        of_schema = list(check_schema.findings(spec.schema_.openapi_v3_schema))
+        of_schema = list(islice(check_schema.findings(spec.schema_.openapi_v3_schema), MOST_FINDINGS + 1))
         yield from of_schema
         yield from check_rules.findings(resource, self._around.base)
         # Members are looked up in the schema: one that is broken would make every expression wrong.
-        if not of_schema and not touched(("spec", "schema"), wrong):
+        if not of_schema and not wrong.touches(("spec", "schema")):
             yield from (
                 Finding(each.path, each.message, each.expected, each.nearest, offset=each.offset) for each in self._expressions(resource)
             )
@@ -168,6 +170,14 @@ def _of_tenant(resource: LiveResource, tenant: Tenant, namespace: str) -> Iterat
         if name != namespace:
             what = f"Forbidden: declarations of namespace {namespace} put objects there only"
             yield Finding(("spec", "allowNamespaces", index), what, f'"{namespace}"')
+
+
+def _some(findings: Iterator[Finding]) -> list[Finding]:
+    """Not all, where there are very many."""
+    found = list(islice(findings, MOST_FINDINGS + 1))
+    if len(found) > MOST_FINDINGS:
+        found[MOST_FINDINGS:] = [Finding((), f"there is more: only {MOST_FINDINGS} faults are told of one document")]
+    return found
 
 
 def _told(findings: Sequence[Finding], document: Document) -> list[Fault]:

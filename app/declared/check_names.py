@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from app.declared.declaration import Declaration
 from app.declared.faults import Path
-from app.declared.finding import Finding, duplicate, invalid
+from app.declared.finding import Finding, duplicate, invalid, repeated
 from app.declared.model import LiveResource, LiveResourceSpec
 from app.declared.served_names import ServedNames
 
@@ -37,9 +37,10 @@ def findings(resource: LiveResource) -> Iterator[Finding]:
     if not _is_1035(names.kind.lower()):
         yield invalid((*NAMES, "kind"), names.kind, _KIND)
     for field, listed in (("shortNames", names.short_names), ("categories", names.categories)):
+        again = repeated(listed)
         for index, name in enumerate(listed):
             yield from _label((*NAMES, field, index), name)
-            if name in listed[:index]:
+            if index in again:
                 yield duplicate((*NAMES, field, index), name)
     name = f"{names.plural}.{spec.group}"
     if resource.metadata.name != name and _is_1035(names.plural) and _is_group(spec.group):
@@ -70,14 +71,18 @@ def _is_1035(name: str) -> bool:
     return len(name) <= 63 and _LABEL_1035.fullmatch(name) is not None
 
 
-def beside(spec: LiveResourceSpec, others: Sequence[Declaration]) -> Iterator[Finding]:
+def beside(resource: LiveResource, others: Sequence[Declaration]) -> Iterator[Finding]:
     """What clashes with other declarations: in one group nothing may, between groups kubectl has to choose.
 
     Kubernetes takes plural, singular and short names together, and kinds with the kinds of their lists.
     """
+    spec = resource.spec
     for other in others:
-        same_group = other.resource.spec.group == spec.group
+        if other.name == resource.metadata.name:
+            yield Finding(("metadata", "name"), f'Duplicate value: "{other.name}" is declared in {other.place} already')
+            continue
         theirs = other.resource.spec
+        same_group = theirs.group == spec.group
         taken = set(_resource_names(theirs))
         place = f"{other.name} in {other.place}"
         for path, name in _named(spec):

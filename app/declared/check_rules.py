@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from app.declared.check_names import is_label
 from app.declared.faults import Path
-from app.declared.finding import Finding, duplicate, invalid
+from app.declared.finding import Finding, duplicate, invalid, repeated
 from app.declared.model import ColumnModel, LiveResource, LiveResourceSpec, TestModel
 from app.duration import format_duration
 
@@ -55,11 +55,12 @@ def _duration(seconds: float) -> str:
 
 def _namespaces(spec: LiveResourceSpec) -> Iterator[Finding]:
     scope, allowed, namespace = (*_SPEC, "scope"), (*_SPEC, "allowNamespaces"), (*_SPEC, "object", "namespace")
+    again = repeated(spec.allow_namespaces)
     for index, name in enumerate(spec.allow_namespaces):
         if not is_label(name):
             expected = "a name of a namespace: lower-case letters, digits and dashes, at most 63 characters"
             yield invalid((*allowed, index), name, expected)
-        elif name in spec.allow_namespaces[:index]:
+        elif index in again:
             yield duplicate((*allowed, index), name)
     if spec.scope == "Cluster":
         if spec.object.namespace is not None:
@@ -112,9 +113,8 @@ def _metrics(spec: LiveResourceSpec) -> Iterator[Finding]:
         elif metric.name in names:
             yield duplicate((*path, "name"), metric.name)
         names.add(metric.name)
-        for place, api in enumerate(metric.apis):
-            if api in metric.apis[:place]:
-                yield duplicate((*path, "apis", place), api)
+        for place in sorted(repeated(metric.apis)):
+            yield duplicate((*path, "apis", place), metric.apis[place])
 
 
 def _test(test: TestModel, path: Path, base: FilePath | None) -> Iterator[Finding]:

@@ -3,12 +3,11 @@
 One schema that is broken breaks the merged OpenAPI of the whole cluster, so nothing is passed on that is not known here.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from app.declared.faults import Path
-from app.declared.finding import Finding, duplicate, invalid, listed
+from app.declared.finding import Finding, duplicate, invalid, listed, repeated
 from app.nearest import nearest_word
 
 SCHEMA: Path = ("spec", "schema", "openAPIV3Schema")
@@ -60,13 +59,6 @@ def _is_integer(value: Any) -> bool:
     return _is_number(value) and value == int(value)
 
 
-def _is_pattern(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and re.compile(value) is not None
-    except (re.error, OverflowError, RecursionError):
-        return False
-
-
 def _is_names(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
@@ -78,7 +70,7 @@ _SCALARS: Mapping[Any, Callable[[Any], bool]] = {
     "integer": _is_integer,
 }
 _COUNT, _NUMBER, _BOOL, _TEXT = "a whole number from 0 on", "a number", "true or false", "text"
-_KEYWORDS: Mapping[str, _Keyword] = {
+KEYWORDS: Mapping[str, _Keyword] = {
     "type": _Keyword(f"one of {listed(TYPES)}", lambda value: value in TYPES),
     "format": _Keyword(f"one of {listed(sorted(_FORMATS))}", lambda value: isinstance(value, str) and value in _FORMATS),
     "title": _Keyword(_TEXT, _is_text),
@@ -99,7 +91,7 @@ _KEYWORDS: Mapping[str, _Keyword] = {
     "uniqueItems": _Keyword(_BOOL, _is_bool, ("array",)),
     "minLength": _Keyword(_COUNT, _is_count, ("string",)),
     "maxLength": _Keyword(_COUNT, _is_count, ("string",)),
-    "pattern": _Keyword("a regular expression", _is_pattern, ("string",)),
+    "pattern": _Keyword("a regular expression", _is_text, ("string",)),
     "minimum": _Keyword(_NUMBER, _is_number, ("integer", "number")),
     "maximum": _Keyword(_NUMBER, _is_number, ("integer", "number")),
     "exclusiveMinimum": _Keyword(_BOOL, _is_bool, ("integer", "number")),
@@ -111,6 +103,7 @@ _KEYWORDS: Mapping[str, _Keyword] = {
     "x-kubernetes-list-map-keys": _Keyword("a list of names", _is_names, ("array",)),
     "x-kubernetes-map-type": _Keyword('"atomic" or "granular"', lambda value: value in {"atomic", "granular"}, ("object",)),
 }
+"""All that a schema may say."""
 
 
 def findings(schema: Mapping[str, Any]) -> Iterator[Finding]:
@@ -168,9 +161,9 @@ def _keyword(word: str, value: Any, kind: Any, path: Path) -> Iterator[Finding]:
     if word in _NOT_SUPPORTED:
         yield Finding(path, "not supported", _NOT_SUPPORTED[word], key=True)
         return
-    keyword = _KEYWORDS.get(word)
+    keyword = KEYWORDS.get(word)
     if keyword is None:
-        yield Finding(path, "unknown field", nearest=nearest_word(word, _KEYWORDS), key=True)
+        yield Finding(path, "unknown field", nearest=nearest_word(word, KEYWORDS), key=True)
     elif not keyword.holds(value):
         choices = {"type": TYPES, "format": _FORMATS}.get(word, ())
         near = nearest_word(value, choices) if isinstance(value, str) else ""
@@ -183,10 +176,11 @@ def _names(schema: Mapping[str, Any], path: Path) -> Iterator[Finding]:
     required, properties = schema.get("required"), schema.get("properties")
     if not _is_names(required) or not isinstance(required, list):
         return
-    known = list(properties) if isinstance(properties, dict) else []
+    known = properties if isinstance(properties, dict) else {}
     free = "additionalProperties" in schema or schema.get("x-kubernetes-preserve-unknown-fields") is True
+    again = repeated(required)
     for index, name in enumerate(required):
-        if name in required[:index]:
+        if index in again:
             yield duplicate((*path, "required", index), name)
         elif name not in known and not free:
             yield invalid((*path, "required", index), name, "a name of properties", nearest_word(name, known))
@@ -196,10 +190,11 @@ def _values(schema: Mapping[str, Any], path: Path) -> Iterator[Finding]:
     """Values of enum must be of the type, and bounds must leave something between them."""
     kind, choices = schema.get("type"), schema.get("enum")
     choices = choices if isinstance(choices, list) else []
+    again = repeated(choices)
     for index, choice in enumerate(choices):
         if (is_of := _SCALARS.get(kind)) is not None and not is_of(choice) and not (choice is None and schema.get("nullable") is True):
             yield invalid((*path, "enum", index), choice, f"a value of type {kind}")
-        elif choice in choices[:index]:
+        elif index in again:
             yield duplicate((*path, "enum", index), choice)
     for low, high in (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"), ("minProperties", "maxProperties")):
         least, most = schema.get(low), schema.get(high)

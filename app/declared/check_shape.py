@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.declared.faults import Path
-from app.declared.finding import Finding, listed, shown
+from app.declared.finding import MOST_FINDINGS, Finding, listed, shown
 from app.nearest import nearest_word
 
 M = TypeVar("M", bound=BaseModel)
@@ -29,44 +29,57 @@ _EXPECTED = {
 _WORDS_OF_YAML_1_1 = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
 
 
-class Shaped(NamedTuple, Generic[M]):
-    """What could be made of a value. Where it is wrong, `model` has something else in place (None if even that does not help).
+class Wrong:
+    """Paths where a model does not say what the value says."""
 
-    `wrong` are the paths where `model` does not say what the value says.
-    """
+    def __init__(self) -> None:
+        self._paths: set[Path] = set()
+        self._around: set[Path] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._paths)
+
+    def add(self, path: Path) -> None:
+        """Add a path."""
+        self._paths.add(path)
+        self._around.update(path[:length] for length in range(len(path) + 1))
+
+    def covers(self, path: Path) -> bool:
+        """Whether `path` is one of them, or inside of one."""
+        return any(path[:length] in self._paths for length in range(len(path) + 1))
+
+    def touches(self, path: Path) -> bool:
+        """Whether `path` is one of them, inside of one, or has one inside."""
+        return path in self._around or self.covers(path)
+
+
+class Shaped(NamedTuple, Generic[M]):
+    """What could be made of a value. Where it is wrong, `model` has something else in place (None if that does not help either)."""
 
     model: M | None
     findings: Sequence[Finding]
-    wrong: frozenset[Path]
+    wrong: Wrong
 
 
 def shaped(model: type[M], value: Any, *, secret: bool = False) -> Shaped[M]:
     """`value` as a model, with all that is wrong with it. With `secret`, no value is shown."""
     rest = _copy(value)
     findings: dict[Path, Finding] = {}
-    wrong: set[Path] = set()
+    wrong = Wrong()
     for _ in range(_ROUNDS):
         try:
-            return Shaped(model.model_validate(rest), list(findings.values()), frozenset(wrong))
+            return Shaped(model.model_validate(rest), list(findings.values()), wrong)
         except ValidationError as err:
             # Unknown fields come first: what one was most likely meant to be is neither missing nor at its default.
             for detail in sorted(err.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden"):
                 path = _path(detail["loc"], rest)
-                if not covered(path, wrong):
+                if not wrong.covers(path):
                     finding = findings.setdefault(path, _finding(path, detail, model, secret=secret))
                     wrong.add((*path[:-1], finding.nearest) if finding.key else path)
+                if len(findings) > MOST_FINDINGS:
+                    return Shaped(None, list(findings.values()), wrong)
                 rest = _mended(rest, path, detail["type"], model)
-    return Shaped(None, list(findings.values()), frozenset(wrong))
-
-
-def covered(path: Path, wrong: set[Path] | frozenset[Path]) -> bool:
-    """Whether `path` is one of `wrong`, or inside of one."""
-    return any(path[:length] in wrong for length in range(len(path) + 1))
-
-
-def touched(path: Path, wrong: set[Path] | frozenset[Path]) -> bool:
-    """Whether `path` is one of `wrong`, inside of one, or has one inside."""
-    return covered(path, wrong) or any(each[: len(path)] == path for each in wrong)
+    return Shaped(None, list(findings.values()), wrong)
 
 
 def _copy(value: Any) -> Any:

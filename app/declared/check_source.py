@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from app.declared.check_shape import covered, shaped
+from app.declared.cel import CelError, compile_cel
+from app.declared.check_shape import shaped
 from app.declared.faults import Path
 from app.declared.finding import Finding, listed
+from app.declared.hosts import is_listed
 from app.declared.tenants import Tenant
 from app.nearest import nearest_word
-from collectors._source import SourceType, Spec, Value, values_of
+from collectors._source import SourceType, Spec, Value, expressions_of, values_of
 
 SOURCE: Path = ("spec", "source")
 
@@ -58,7 +60,7 @@ def sourced(source: Mapping[str, Any], types: Mapping[str, SourceType]) -> Sourc
         here = (*SOURCE, name)
         result = shaped(kind.spec, said, secret=True)
         findings += [each._replace(path=(*here, *each.path)) for each in result.findings]
-        findings += [each for each in _credentials(said, here, kind.spec) if not covered(each.path[len(here) :], result.wrong)]
+        findings += [each for each in _credentials(said, here, kind.spec) if not result.wrong.covers(each.path[len(here) :])]
         if result.model is not None and not result.wrong:
             found.append((kind, result.model))
     return Sourced(*found[0], findings) if len(source) == 1 and found else Sourced(None, None, findings)
@@ -110,7 +112,7 @@ def of_tenant(found: Sourced, tenant: Tenant, namespace: str) -> Iterator[Findin
     if found.type.uses_files(found.spec):
         yield Finding(path, f"Forbidden: declarations of namespace {namespace} use no files of kubeglance's own", "another source")
     for host, port in found.type.hosts(found.spec):
-        if not may_reach(host, port, tenant.hosts):
+        if not is_listed(host, port, tenant.hosts):
             allowed = f"one of {listed(tenant.hosts)}" if tenant.hosts else "no host: none is listed"
             yield Finding(path, f"Forbidden: declarations of namespace {namespace} may not reach {host}:{port}", allowed)
     others = sorted({each for each in found.type.namespaces(found.spec) if each != namespace})
@@ -125,15 +127,12 @@ def _value_of_tenant(value: Value, path: Path) -> Iterator[Finding]:
         yield Finding(path, f"Forbidden: only kubeglance's own declarations read valueFrom.{word}", "secretKeyRef or configMapKeyRef")
 
 
-def may_reach(host: str, port: int, allowed: Sequence[str]) -> bool:
-    """Whether a tenant's list has the host: itself, or a name behind "*." that it ends with; with ":port" for that port only."""
-    name = host.lower().rstrip(".").strip("[]")
-    for each in allowed:
-        pattern, colon, wanted = each.lower().rpartition(":")
-        if not colon or not wanted.isdigit() or (":" in pattern and not pattern.endswith("]")):
-            pattern, wanted = each.lower(), ""
-        pattern = pattern.strip("[]")
-        fits = name.endswith(pattern[1:]) and name != pattern[2:] if pattern.startswith("*.") else name == pattern
-        if fits and wanted in {"", str(port)}:
-            return True
-    return False
+def expressions(found: Sourced) -> Iterator[Finding]:
+    """What is wrong with the CEL in a source's own fields."""
+    if found.type is None or found.spec is None:
+        return
+    for path, text, variables in expressions_of(found.spec):
+        try:
+            compile_cel(text, dict.fromkeys(variables))
+        except CelError as err:
+            yield Finding((*SOURCE, found.type.name, *path), err.message, err.expected, err.nearest, offset=err.offset)

@@ -2,18 +2,20 @@
 
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from app.declared import json_text, yaml_text
 from app.declared.faults import Fault, Place, Positions
-from app.declared.tree import Budget
+from app.declared.tree import Budget, Tree
 
 MAX_BYTES = 1 << 20
 """Most bytes of a file: what a ConfigMap can hold."""
 
 MAX_DOCUMENTS = 1000
+MAX_FAULTS = 1000
 
 
 class Document(Struct, frozen=True):
@@ -42,17 +44,25 @@ def read(text: str | bytes, file: str) -> tuple[list[Document], list[Fault]]:
         except UnicodeDecodeError as err:
             return [], [Fault(_place_of(err.object[: err.start], file), "", "is not UTF-8")]
     text = text.removeprefix("\ufeff")
-    budget = Budget()
-    if file.endswith(".json"):
-        read_trees = [json_text.tree(text, file, budget)] if text.strip() else []
-    else:
-        read_trees = list(yaml_text.trees(text, file, budget))
-    faults = [fault for _, found in read_trees for fault in found]
-    found_trees = [tree for tree, _ in read_trees if tree is not None]
-    if len(found_trees) > MAX_DOCUMENTS:
-        faults.append(Fault(found_trees[MAX_DOCUMENTS].positions.start, "", f"too many documents: a file may have {MAX_DOCUMENTS:,}"))
-    documents = [Document(tree.value, tree.positions, _digest(tree.value), sound=not tree.faults) for tree in found_trees[:MAX_DOCUMENTS]]
+    documents: list[Document] = []
+    faults: list[Fault] = []
+    for tree, found in _trees(text, file):
+        faults += found
+        if tree is not None:
+            documents.append(Document(tree.value, tree.positions, _digest(tree.value), sound=not tree.faults))
+        if len(documents) > MAX_DOCUMENTS:
+            faults.append(Fault(documents.pop().positions.start, "", f"too many documents: a file may have {MAX_DOCUMENTS:,}"))
+            break
+        if len(faults) > MAX_FAULTS:
+            faults[MAX_FAULTS:] = [Fault(start, "", f"there is more: only {MAX_FAULTS} faults are told of one file")]
+            break
     return documents, faults
+
+
+def _trees(text: str, file: str) -> Iterable[tuple[Tree | None, Sequence[Fault]]]:
+    if not file.endswith(".json"):
+        return yaml_text.trees(text, file, Budget())
+    return [json_text.tree(text, file, Budget())] if text.strip() else []
 
 
 def _place_of(before: bytes, file: str) -> Place:

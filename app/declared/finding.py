@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 from app.declared.faults import Path
 
+MOST_FINDINGS = 200
+"""Most that is told of one document: who has more will look again after mending these."""
+
 _LONGEST = 60
 
 
@@ -34,6 +37,18 @@ def invalid(path: Path, value: Any, expected: str, nearest: str = "", because: I
 def duplicate(path: Path, value: Any) -> Finding:
     """A value that is there already."""
     return Finding(path, f"Duplicate value: {shown(value)}")
+
+
+def repeated(values: Iterable[Any]) -> set[int]:
+    """The indexes of values that equal an earlier one."""
+    seen: set[str] = set()
+    found = set()
+    for index, value in enumerate(values):
+        text = json.dumps(value, sort_keys=True)
+        if text in seen:
+            found.add(index)
+        seen.add(text)
+    return found
 
 
 def shown(value: Any) -> str:

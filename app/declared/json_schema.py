@@ -4,27 +4,46 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
+from pydantic_core import core_schema
+
 from app.declared.model import LiveResource
 from collectors._source import SourceType
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_DEFINITIONS = "#/$defs/{model}"
+
+
+class _Plain(GenerateJsonSchema):
+    """Without what says nothing to a reader: titles made of names, null for fields that may be left out, defaults of whole parts."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 -- the signature is pydantic's
+        return False
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        said = schema.get("default")
+        return self.generate_inner(schema["schema"]) if said is None or isinstance(said, BaseModel) else super().default_schema(schema)
 
 
 def schema(types: Mapping[str, SourceType]) -> dict[str, Any]:
-    """The schema as JSON. Each source's own model stands under spec.source.<name>."""
-    made = LiveResource.model_json_schema(by_alias=True, ref_template=_DEFINITIONS)
-    definitions: dict[str, Any] = made["$defs"]
-    sources: dict[str, Any] = {}
-    for name, kind in sorted(types.items()):
-        own = kind.spec.model_json_schema(by_alias=True, ref_template=f"#/$defs/{name}.{{model}}")
-        definitions.update({f"{name}.{each}": said for each, said in own.pop("$defs", {}).items()})
-        sources[name] = own
-    source = definitions["LiveResourceSpec"]["properties"]["source"]
-    source.update(properties=sources, additionalProperties=False, minProperties=1, maxProperties=1)
-    return {"$schema": _DIALECT, **made}
+    """The schema as JSON (draft 2020-12). Each source's own model stands under spec.source.<name>."""
+    models: list[type[BaseModel]] = [LiveResource, *(kind.spec for kind in types.values())]
+    places, whole = models_json_schema([(model, "validation") for model in models], schema_generator=_Plain)
+    definitions: dict[str, Any] = whole["$defs"]
+    for each in definitions.values():
+        each.pop("title", None)
+    definitions["LiveResourceSpec"]["properties"]["source"].update(
+        properties={name: places[kind.spec, "validation"] for name, kind in sorted(types.items())},
+        additionalProperties=False,
+        minProperties=1,
+        maxProperties=1,
+    )
+    return {"$schema": _DIALECT, "title": "LiveResource", **places[LiveResource, "validation"], "$defs": definitions}
 
 
 def text(types: Mapping[str, SourceType]) -> str:
     """The schema as a file."""
-    return json.dumps(schema(types), indent=2) + "\n"
+    return json.dumps(schema(types), indent=2, ensure_ascii=False) + "\n"

@@ -32,7 +32,7 @@ Duration = Annotated[float, BeforeValidator(_seconds), WithJsonSchema({"type": "
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0), WithJsonSchema({"type": ["string", "integer"], "examples": ["1Mi"]})]
 """Bytes, written as a quantity or a number."""
 
-Cel = Annotated[str, Field(min_length=1, max_length=4096)]
+Cel = Annotated[str, Field(min_length=1, max_length=4096, json_schema_extra={"format": "cel"})]
 """A CEL expression."""
 
 
@@ -58,7 +58,9 @@ class LimitsModel(Spec):
     """What one collection may take. Over a limit it fails as a whole, and the last good values stay."""
 
     items: int = Field(1000, ge=1, le=100_000, description="Most items of one collection.")
-    body_bytes: Bytes = Field(1 << 20, le=64 << 20, description="Most bytes of all bodies of one collection.")
+    body_bytes: Bytes = Field(
+        1 << 20, le=64 << 20, json_schema_extra={"default": "1Mi"}, description="Most bytes of all bodies of one collection."
+    )
     pages: int = Field(20, ge=1, le=1000, description="Most pages of one collection.")
     concurrency: int = Field(2, ge=1, le=16, description="Requests to the source that run at one time.")
 
@@ -144,8 +146,10 @@ class LiveResourceSpec(Spec):
     scope: Literal["Namespaced", "Cluster"] = Field(description="Whether objects are in namespaces.")
     names: Names
     source: dict[str, Any] = Field(description="One key: the name of the source; below it its own fields.")
-    interval: Duration = Field(15.0, description="How often the source is asked.")
-    timeout: Duration = Field(5.0, description="Deadline of one collection; shorter than the interval.")
+    interval: Duration = Field(15.0, json_schema_extra={"default": "15s"}, description="How often the source is asked.")
+    timeout: Duration = Field(
+        5.0, json_schema_extra={"default": "5s"}, description="Deadline of one collection; shorter than the interval."
+    )
     ttl: Duration | None = Field(None, description="How long objects outlive their last good collection: max(4 intervals, 60s).")
     limits: LimitsModel = Field(LimitsModel.model_validate({}), description="What one collection may take.")
     items: Cel = Field("response", description="CEL over `response` that gives the list of items.")

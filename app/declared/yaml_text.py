@@ -62,25 +62,25 @@ class _Part:
         if self._text.startswith("%"):
             yield None, [Fault(self._place_of(0), "", "directives such as %YAML are not supported", "the document without it")]
             return
-        tree: Tree | None = None
+        read: list[Tree] = []
         try:
             for event in yaml.parse(self._text, Loader=_PARSER):
                 if isinstance(event, yaml.DocumentStartEvent):
-                    tree = Tree(self._place(event.end_mark if event.explicit else event.start_mark), self._budget)
-                elif isinstance(event, yaml.DocumentEndEvent) and tree is not None:
-                    if tree.value is not None:
-                        yield tree, tree.faults
-                    tree = None
-                elif tree is not None:
-                    self._take(tree, event)
+                    read.append(Tree(self._place(event.end_mark if event.explicit else event.start_mark), self._budget))
+                elif read and not isinstance(event, yaml.DocumentEndEvent | yaml.StreamEndEvent):
+                    self._take(read[-1], event)
         except UnreadableError as err:
-            yield None, [*(tree.faults if tree else []), err.fault]
+            fault = err.fault
         except yaml.MarkedYAMLError as err:
             mark = err.problem_mark or err.context_mark
             place = self._place(mark) if mark is not None else self._place_of(0)
-            yield None, [*(tree.faults if tree else []), Fault(place, "", self._words(err, place))]
+            fault = Fault(place, "", self._words(err, place))
         except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as err:
-            yield None, [*(tree.faults if tree else []), Fault(self._place_of(0), "", f"is not valid YAML: {' '.join(str(err).split())}")]
+            fault = Fault(self._place_of(0), "", f"is not valid YAML: {' '.join(str(err).split())}")
+        else:
+            yield from ((tree, tree.faults) for tree in read if tree.value is not None)
+            return
+        yield None, [*(found for tree in read for found in tree.faults), fault]
 
     def _take(self, tree: Tree, event: Any) -> None:
         begin, end = event.start_mark.index, event.end_mark.index

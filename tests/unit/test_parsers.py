@@ -61,6 +61,11 @@ PROPERTIES = {
     "collectors._resource_lines:read_series": "collectors.test_kubelet_resource:test_no_text_crashes_the_parser_or_costs_a_good_line",
     "collectors.kubelet_resource:parse": "collectors.test_kubelet_resource:test_no_bytes_crash_the_parser",
     "collectors.kubelet_summary:parse": "collectors.test_kubelet_summary:test_no_document_crashes_the_parser",
+    # Declarations
+    "app.declared.check:check": "declared.test_check:test_no_declaration_crashes_the_checker",
+    "app.declared.documents:read": "declared.test_documents:test_no_text_crashes_the_reader",
+    "app.declared.json_text:tree": "declared.test_documents:test_json_reads_as_the_library_reads_it",
+    "app.declared.yaml_text:trees": "declared.test_documents:test_no_bytes_crash_the_reader",
     # Sources of declared kinds
     "app.declared.hosts:is_listed": "declared.test_hosts:test_no_host_crashes_it",
     "app.declared.http_client:SourceHttp": "declared.test_http_client:test_no_bytes_crash_it",

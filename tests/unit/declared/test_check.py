@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.declared.check import ALONE, Around, check
 from app.declared.documents import read
 from app.declared.faults import Path as FaultPath
+from app.declared.finding import MOST_FINDINGS
 from app.declared.model import LiveResource
 from tests.unit.declared.canonical import COOL, QUEUES, changed
 from tests.unit.declared.checking import CLUSTER, SHOP, TYPES, checked, no_expressions, queues, said
@@ -53,6 +54,21 @@ def test_a_fault_in_an_expression_stands_where_it_is() -> None:
     ] == said(text, expressions=faults)
 
 
+def test_expressions_are_held_against_the_schema() -> None:
+    """The real checker of CEL and of jsonPath, in the places of the file."""
+    text = QUEUES
+    for old, new in [
+        ("ready: int(item.messages_ready)", "redy: int(item.messages_ready)"),
+        ("jsonPath: .status.ready", "jsonPath: .status.redy"),
+        ("value: status.ready,", "value: status.redy + 1,"),
+        ("name: item.vhost + ", "name: itm.vhost + "),
+    ]:
+        text = changed(text, old, new)
+
+    found = said(text, expressions=None)
+    assert ["19:11", "23:13", "23:20", "32:52", "34:56"] == [each.split(": ")[0] for each in found], found
+
+
 def test_expressions_are_not_held_against_a_broken_schema() -> None:
     """Every member would be unknown."""
 
@@ -78,6 +94,17 @@ def test_all_faults_are_told_at_once_and_none_hides_another() -> None:
         text = changed(text, old, new)
 
     assert ["7:10", "8:70", "11:7", "15:13", "29:57", "32:12", "33:32", "34:20"] == [each.split(": ")[0] for each in said(text)]
+
+
+def test_of_very_many_faults_not_all_are_told() -> None:
+    """Each costs time, and whoever has so many looks again."""
+    unknown = "".join(f"  field{index}: 1\n" for index in range(300))
+    bad_names = ", ".join(f"N{index}" for index in range(300))
+
+    for text in (QUEUES + unknown, queues("[live]", f"[{bad_names}]")):
+        found = said(text)
+        assert MOST_FINDINGS + 1 == len(found)
+        assert "1:1: there is more: only 200 faults are told of one document" == found[0]
 
 
 def test_a_bad_declaration_touches_no_other() -> None:

@@ -136,12 +136,7 @@ def cool_in(group: str, names: str, version: str = "v1") -> str:
     [
         pytest.param(
             COOL,
-            [
-                '8:16: spec.names.kind: Duplicate value: "CoolResource" is a kind of coolresources.example.com in q.yaml:1:1 already',
-                '8:38: spec.names.plural: Duplicate value: "coolresources" is a name of coolresources.example.com in q.yaml:1:1 already',
-                '8:63: spec.names.singular: Duplicate value: "coolresource" is a name of coolresources.example.com in q.yaml:1:1 already',
-                '8:89: spec.names.shortNames[0]: Duplicate value: "cr" is a name of coolresources.example.com in q.yaml:1:1 already',
-            ],
+            ['3:18: metadata.name: Duplicate value: "coolresources.example.com" is declared in q.yaml:1:1 already'],
             1,
             id="the same twice",
         ),
@@ -150,6 +145,15 @@ def cool_in(group: str, names: str, version: str = "v1") -> str:
             ['8:54: spec.names.shortNames[0]: Duplicate value: "cr" is a name of coolresources.example.com in q.yaml:1:1 already'],
             1,
             id="a short name twice in a group",
+        ),
+        pytest.param(
+            cool_in("example.com", "kind: CoolResource, plural: crates, singular: coolresource"),
+            [
+                '8:17: spec.names.kind: Duplicate value: "CoolResource" is a kind of coolresources.example.com in q.yaml:1:1 already',
+                '8:57: spec.names.singular: Duplicate value: "coolresource" is a name of coolresources.example.com in q.yaml:1:1 already',
+            ],
+            1,
+            id="kind and singular twice in a group",
         ),
         pytest.param(
             cool_in("example.com", "kind: CoolResourceList, plural: lists, singular: list"),
@@ -190,7 +194,9 @@ def test_declarations_of_elsewhere_are_looked_at_too() -> None:
     """With their file in the message."""
     others = checked(COOL, file="first.yaml").declarations
 
-    assert any("in first.yaml:1:1 already" in each for each in said(COOL, Around(others=others)))
+    assert ['3:18: metadata.name: Duplicate value: "coolresources.example.com" is declared in first.yaml:1:1 already'] == said(
+        COOL, Around(others=others)
+    )
 
 
 def test_a_group_that_others_serve_is_refused() -> None:

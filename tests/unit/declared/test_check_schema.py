@@ -63,7 +63,7 @@ def schema_faults(part: str) -> list[str]:
         pytest.param("{type: string, maxLenght: 3}", ['maxLenght: unknown field; did you mean "maxLength"?'], id="a word that is misspelt"),
         pytest.param("{type: string, x-mine: 3}", ["x-mine: unknown field"], id="a word of one's own"),
         pytest.param("{type: string, maxLength: -1}", ["maxLength: Invalid value: -1; expected a whole number from 0 on"], id="a count"),
-        pytest.param("{type: string, pattern: '['}", ['pattern: Invalid value: "["; expected a regular expression'], id="a pattern"),
+        pytest.param("{type: string, pattern: 5}", ["pattern: Invalid value: 5; expected a regular expression"], id="a pattern"),
         pytest.param(
             "{type: string, minimum: 1}",
             ["minimum: has no meaning for type string; expected type integer or number"],

@@ -3,7 +3,7 @@
 import pytest
 
 from app.declared.check import ALONE, Around, Tenant
-from app.declared.check_source import may_reach
+from tests.unit.declared.canonical import QUEUES, changed
 from tests.unit.declared.checking import SHOP, checked, cool, of_shop, said
 
 
@@ -184,21 +184,8 @@ def test_a_namespace_that_is_not_listed_may_nothing() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("host", "port", "allowed", "expected"),
-    [
-        ("a.shop.svc", 80, "*.shop.svc", True),
-        ("A.Shop.svc.", 80, "*.shop.svc", True),
-        ("shop.svc", 80, "*.shop.svc", False),
-        ("xshop.svc", 80, "*.shop.svc", False),
-        ("db", 5432, "db:5432", True),
-        ("db", 5433, "db:5432", False),
-        ("db.evil", 80, "db", False),
-        ("fd00::1", 80, "[fd00::1]", True),
-        ("fd00::1", 80, "[fd00::1]:80", True),
-        ("fd00::1", 81, "[fd00::1]:80", False),
-    ],
-)
-def test_hosts_of_a_tenant(host: str, port: int, allowed: str, expected: bool) -> None:
-    """Whole names, names behind "*.", addresses; with a port that port only."""
-    assert expected == may_reach(host, port, [allowed])
+def test_cel_of_a_source_is_checked_where_it_stands() -> None:
+    """Such as the condition for the last page; it is over `response`."""
+    text = changed(QUEUES, "last: response.page_count", "last: respons.page_count")
+
+    assert ['14:77: spec.source.http.paginate.page.last: nothing is named "respons"; did you mean "response"?'] == said(text)

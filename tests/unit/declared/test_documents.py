@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.declared.documents import MAX_BYTES, MAX_DOCUMENTS, read
+from app.declared.documents import MAX_BYTES, MAX_DOCUMENTS, MAX_FAULTS, read
 from app.declared.faults import LINE_BREAK, Fault, Place
 from app.declared.tree import MAX_DEPTH, MAX_NODES
 from app.declared.yaml_text import core_value
@@ -114,6 +114,14 @@ def test_a_document_that_cannot_be_read_costs_only_itself() -> None:
 
     assert [{"a": 1}, {"c": 1}] == [document.value for document in documents]
     assert [4] == [fault.place.line for fault in faults] or [3] == [fault.place.line for fault in faults]
+
+
+def test_what_follows_a_document_without_a_marker_spoils_it() -> None:
+    """It is not what was meant."""
+    documents, faults = read("{a: 1} {b: 1}\n---\nc: 1\n", "a.yaml")
+
+    assert [{"c": 1}] == [document.value for document in documents]
+    assert ["a.yaml:1:8: is not valid YAML: did not find expected <document start>"] == [str(fault) for fault in faults]
 
 
 def test_every_value_and_key_has_its_place() -> None:
@@ -238,6 +246,14 @@ def test_many_documents_are_cut() -> None:
 
     assert MAX_DOCUMENTS == len(documents)
     assert Fault(Place("a.yaml", 2 * MAX_DOCUMENTS + 2, 1), "", "too many documents: a file may have 1,000") == fault
+
+
+def test_very_many_faults_are_cut() -> None:
+    """The last one says so."""
+    documents, faults = read("---\n[\n" * (MAX_FAULTS + 2), "a.yaml")
+
+    assert ([], MAX_FAULTS + 1) == (documents, len(faults))
+    assert "there is more: only 1000 faults are told of one file" == faults[-1].message
 
 
 def test_equal_documents_have_equal_digests_however_they_are_written() -> None:

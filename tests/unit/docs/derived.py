@@ -1,4 +1,5 @@
-"""What is written by hand nowhere: deploy/base, and tables of README.md, docs/flags.md and docs/differences-from-metrics-server.md.
+"""What is written by hand nowhere: deploy/base, tables of README.md, docs/flags.md and docs/differences-from-metrics-server.md, the
+reference of declarations and their JSON Schema.
 
 `make docs` writes them, test_docs.py compares them.
 """
@@ -15,9 +16,12 @@ from app.cli.flags import all_flags
 from app.cli.manifests import base_files
 from app.cli.metrics_server_flags import FLAGS, Class
 from app.cli.objects import Options, install
+from app.declared import json_schema
 from app.kinds import load
 from benchmarks import report, results
+from collectors import sources
 from tests.goldens.differences import DIFFERENCES, SECTIONS
+from tests.unit.docs import reference
 
 ROOT = Path(__file__).parents[3]
 _MARKED = re.compile(r"(<!-- derived: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
@@ -79,6 +83,8 @@ def files() -> dict[Path, str]:
     base = base_files(install(Options(image=f"kubeglance:{__version__}"), load()))
     pages = [ROOT / name for name in ("README.md", "docs/flags.md", "docs/differences-from-metrics-server.md")]
     made = {page: with_tables(page.read_text(encoding="utf-8")) for page in pages}
+    made[ROOT / "docs" / "reference-liveresource.md"] = reference.page()
+    made[ROOT / "docs" / "schema" / "liveresource.json"] = json_schema.text(sources())
     return {**made, **{ROOT / "deploy" / "base" / name: text for name, text in base.items()}}
 
 
@@ -86,6 +92,7 @@ def main() -> int:
     """Write what has changed."""
     for path, text in files().items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             sys.stdout.write(f"wrote {path.relative_to(ROOT)}\n")
     return 0

@@ -1,0 +1,142 @@
+"""docs/reference-liveresource.md, made from the JSON Schema that editors get."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.declared.check_schema import KEYWORDS
+from app.declared.json_schema import schema
+from collectors import sources
+
+_HEAD = """\
+# LiveResource, field by field
+
+This page is made from the models that check declarations.
+`kubeglance check` tells what is wrong with a declaration.
+[The JSON Schema](schema/liveresource.json), which `kubeglance schema` prints too, makes editors check it while it is written:
+
+```yaml
+# yaml-language-server: $schema=liveresource.json
+```
+
+A declaration is YAML 1.2 or JSON, at most 1 MiB a file; several documents may stand in a YAML file.
+Unknown fields are errors. `yes`, `no`, `on` and `off` are text, as are dates.
+CEL is the [Common Expression Language](https://cel.dev), as in Kubernetes.
+Durations are written as in Go: `15s`, `1m30s`. Bytes are quantities: `1Mi`, or a number.
+"""
+
+_SOURCES = """\
+## Sources
+
+Exactly one of these stands under `spec.source`. Everything below it is literal, but for what is said to be CEL.
+"""
+
+_VALUES = """\
+## Values
+
+Where a source takes a Value, the value itself may stand, or where to read it from.
+What is read from a Secret, a variable or a file is never shown, and read anew when it has changed.
+Credentials belong here: a URL that holds some is refused.
+"""
+
+_VALUE_MODELS = ("Value", "ValueFrom", "KeyRef")
+_SCALARS = {"string": "text", "integer": "integer", "number": "number", "boolean": "true or false"}
+
+_SCHEMA_TEXT = """\
+### spec.schema.openAPIV3Schema
+
+A structural schema, as in a CustomResourceDefinition, for `spec` and `status`.
+Keywords: {keywords}.
+Patterns are those of RE2, and `additionalProperties` is a schema, not true or false.
+There are no references, alternatives (`allOf`, `anyOf`, `oneOf`, `not`), defaults and rules in CEL.
+A field of type `number` needs `multipleOf`: `kubectl get --sort-by` fails where one object has 3 and another 3.5.
+Integers with the unit in the name sort, and so do quantities as text.
+What the schema does not have is left out of objects; an item that breaks it is dropped, counted and named.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    reference = _Reference(schema(sources()))
+    return "\n".join([_HEAD, *reference.resource(), _SOURCES, *reference.sources(), _VALUES, *reference.values()])
+
+
+class _Reference:
+    """A section for each model, where it first stands."""
+
+    def __init__(self, made: Mapping[str, Any]) -> None:
+        self._definitions: Mapping[str, Any] = made["$defs"]
+
+    def resource(self) -> Iterator[str]:
+        yield from self._section("LiveResource", "", level=2)
+        yield _SCHEMA_TEXT.format(keywords=", ".join(f"`{word}`" for word in KEYWORDS))
+
+    def sources(self) -> Iterator[str]:
+        for name, model in self._definitions["LiveResourceSpec"]["properties"]["source"]["properties"].items():
+            yield from self._section(_name(model), name, level=3)
+
+    def values(self) -> Iterator[str]:
+        for name in _VALUE_MODELS:
+            yield self._table(name, name, level=3)
+
+    def _section(self, model: str, path: str, *, level: int) -> Iterator[str]:
+        yield self._table(model, path or model, level=level)
+        for field, said in self._definitions[model]["properties"].items():
+            for inner in _models_in(said):
+                if inner not in _VALUE_MODELS:
+                    many = "[]" if said.get("type") == "array" else ""
+                    yield from self._section(inner, f"{path}.{field}{many}".lstrip("."), level=3 if level == 2 else 4)
+
+    def _table(self, model: str, title: str, *, level: int) -> str:
+        said = self._definitions[model]
+        rows = ["| field | takes | default | what it is |", "|---|---|---|---|"]
+        required = said.get("required", ())
+        for field, of in said.get("properties", {}).items():
+            default = "**required**" if field in required else _default(of)
+            rows.append(f"| `{field}` | {self._takes(of)} | {default} | {_cell(self._description(of))} |")
+        return "\n".join([f"{'#' * level} {title}", "", said.get("description", ""), "", *rows, ""])
+
+    def _description(self, of: Mapping[str, Any]) -> str:
+        own = self._definitions[_name(of)] if "$ref" in of else {}
+        return str(of.get("description") or own.get("description", ""))
+
+    def _takes(self, of: Mapping[str, Any]) -> str:
+        """What a field holds, in a word or two."""
+        if "$ref" in of:
+            name = _name(of)
+            return "[Value](#value)" if name == "Value" else "object" if name not in _VALUE_MODELS else f"[{name}](#{name.lower()})"
+        if "anyOf" in of:
+            return " or ".join(dict.fromkeys(self._takes(each) for each in of["anyOf"]))
+        if "const" in of:
+            return f"`{of['const']}`"
+        if "enum" in of:
+            return ", ".join(f"`{each}`" for each in of["enum"])
+        if of.get("type") == "array":
+            return f"list of {self._takes(of.get('items', {}))}"
+        if of.get("type") == "object":
+            inner = of.get("additionalProperties")
+            return f"mapping to {self._takes(inner)}" if isinstance(inner, dict) and inner else "mapping"
+        if of.get("format") == "cel":
+            return "CEL"
+        if "examples" in of:
+            return f"such as `{of['examples'][0]}`"
+        return _SCALARS.get(str(of.get("type")), "anything")
+
+
+def _models_in(of: Mapping[str, Any]) -> Iterator[str]:
+    for each in [of, *of.get("anyOf", ()), of.get("items", {}), of.get("additionalProperties", {})]:
+        if isinstance(each, dict) and "$ref" in each:
+            yield _name(each)
+
+
+def _name(of: Mapping[str, Any]) -> str:
+    return str(of["$ref"]).rpartition("/")[2]
+
+
+def _default(of: Mapping[str, Any]) -> str:
+    said = of.get("default", "")
+    return "" if said in ("", [], {}) else f"`{said if isinstance(said, str) else json.dumps(said)}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
