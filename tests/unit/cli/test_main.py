@@ -52,7 +52,7 @@ def test_wrong_use_ends_with_code_2_and_one_line(argv: list[str], said: str, cap
     assert ("", said) == tuple(capsys.readouterr())
 
 
-@pytest.mark.parametrize("name", ["serve", "demo", "certs", "manifests", "version"])
+@pytest.mark.parametrize("name", sorted(COMMANDS))
 @pytest.mark.parametrize("words", [["{}", "--help"], ["help", "{}"]])
 def test_each_command_has_help(name: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """`kubeglance help X` and `kubeglance X --help` are the same and end well."""
