@@ -61,7 +61,9 @@ def grant_access(plane: ControlPlane) -> None:
 
 
 def api_service(name: str, ca_bundle: bytes, port: int) -> dict[str, Any]:
-    """The APIService of that name, VERSION.GROUP, verified by a CA. insecureSkipTLSVerify is never used in these tests but where a foreign manifest has it."""
+    """The APIService of that name, VERSION.GROUP, verified by a CA. insecureSkipTLSVerify is never used in these tests but where a foreign
+    manifest has it.
+    """
     version, _, group = name.partition(".")
     return {
         "apiVersion": "apiregistration.k8s.io/v1",

@@ -8,6 +8,7 @@ import json
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.e2e.controlplane.waiting import wait_until
 from tests.e2e.invariants import LAG, running
 from tests.e2e.measurement import Compared, Measured, Recorder, compare
 from tests.e2e.node.containerd import SLOW, SLOW_SECONDS
+from tests.e2e.node.real_node import DISK_SIZE
 from tests.e2e.node.work import MIB, Pod, Work
 from tests.e2e.observer import Observer, Seen
 from tests.e2e.peer import MetricsServer
@@ -47,9 +49,49 @@ HOST = Pod("host", {"main": Work(burn=20), "second": Work(burn=10)}, host_networ
 STATIC = Pod("static", {"main": Work(burn=30, hold=32)})
 MIRROR = replace(STATIC, name=f"{STATIC.name}-{NODE}")
 CRASHING = Pod("crashing", {"main": Work(burn=20), "crash": Work(burn=20, exit_after=3, exit_code=1)})
+STORED = Pod(
+    "stored",
+    {"main": Work(burn=20, hold=32)},
+    volumes={
+        "scratch": {"emptyDir": {}},
+        "data": {"persistentVolumeClaim": {"claimName": "data"}},
+        "export": {"persistentVolumeClaim": {"claimName": "export"}},
+    },
+)
 SLOW_START = Pod("slow", {"main": Work(burn=40, hold=32)}, runtime_class=SLOW)
-FROM_THE_START = (*STEADY, LAYERED, HOST, CRASHING, SLOW_START)
+FROM_THE_START = (*STEADY, LAYERED, HOST, CRASHING, SLOW_START, STORED)
 RUNTIME_CLASS = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": SLOW}, "handler": SLOW}
+
+LIVE = "/apis/live.kubeglance.io/v1alpha1"
+
+
+def claims(disk: Path) -> list[dict[str, Any]]:
+    """Claims with local volumes: one as large as the disk, one that asks for a little of it; and one that has no volume."""
+    made: list[dict[str, Any]] = []
+    for name, size in (("data", DISK_SIZE), ("export", DISK_SIZE // 8), ("waits", DISK_SIZE)):
+        spec: dict[str, Any] = {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "",
+            "resources": {"requests": {"storage": str(size)}},
+        }
+        metadata = {"name": name, "namespace": NAMESPACE, "labels": {"app": "store"}}
+        if name == "waits":
+            made.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec})
+            continue
+        here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [NODE]}
+        volume = {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": str(size)},
+            "storageClassName": "",
+            "claimRef": {"namespace": NAMESPACE, "name": name},
+            "local": {"path": str(disk)},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}},
+        }
+        made.append({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"real-{name}"}, "spec": volume})
+        spec["volumeName"] = f"real-{name}"
+        made.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec})
+    return made
+
 
 clock = SystemClock()
 
@@ -103,6 +145,13 @@ class Scene:
         except AssertionError as error:
             raise AssertionError(f"{error}; {self.refusal(f'namespaces/{NAMESPACE}/pods/{name}')}") from None
 
+    def live(self, resource: str, name: str) -> dict[str, Any]:
+        """An object of a live kind through the aggregator; AssertionError while it is not there."""
+        done = self.plane.kubectl("get", "--raw", f"{LIVE}/namespaces/{NAMESPACE}/{resource}/{name}", check=False)
+        assert not done.returncode, done.stderr.strip()
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
     def refusal(self, path: str) -> str:
         """The words with which kubeglance has no value for something."""
         done = self.plane.kubectl("get", "--raw", f"{API}/{path}", check=False)
@@ -119,7 +168,7 @@ def whole(plane: ControlPlane) -> Iterator[Scene]:
             Observer(plane, NAMESPACE, peer) as observer,
         ):
             made = Scene(plane, real, stage, observer, recorder)
-            plane.apply([RUNTIME_CLASS])
+            plane.apply([RUNTIME_CLASS, *claims(real.disk)])
             for pod in FROM_THE_START:
                 made.create(pod)
             observer.expect(MIRROR)
@@ -131,6 +180,7 @@ def whole(plane: ControlPlane) -> Iterator[Scene]:
             yield made
         print("the end of kubeglance's log:\n" + "\n".join(stage.replicas[0].log.splitlines()[-15:]), flush=True)
     plane.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+    plane.kubectl("delete", "pv", "real-data", "real-export", "--wait=false")
 
 
 @pytest.fixture
@@ -270,6 +320,88 @@ def test_a_container_that_is_slow_to_start(scene: Scene) -> None:
     scene.record(SLOW_START.name)
     value = scene.wait_value(SLOW_START.name)
     print(f"noted: started {SLOW_SECONDS} s after it was created it has {value}")
+
+
+def volumes(scene: Scene) -> dict[str, dict[str, Any]]:
+    """The volumes that podstats tells of the pod that stores."""
+    told = scene.live("podstats", STORED.name)["status"].get("volumes", [])
+    return {volume["name"]: volume for volume in told}
+
+
+def test_an_empty_dir_that_fills(scene: Scene) -> None:
+    """podstats tells what a pod's emptyDir holds, and that it grows; its own disk usage grows with it."""
+    pod = scene.wait_running(STORED.name, "main")
+
+    def look(least: int) -> int:
+        used = int(volumes(scene)["scratch"]["usedBytes"]) if "scratch" in volumes(scene) else -1
+        assert used >= least, f"{used} bytes are told"
+        return used + 1
+
+    before = wait_until("the emptyDir is told of", lambda: look(0), seconds=90)
+    assert before < MIB
+    (scene.node.empty_dir(pod, "scratch") / "filling").write_bytes(bytes(24 * MIB))
+    after = wait_until("the emptyDir is told to have grown", lambda: look(24 * MIB), seconds=120)
+    assert after < 26 * MIB
+    status = scene.live("podstats", STORED.name)["status"]
+    assert status["ephemeralStorage"]["usedBytes"] >= 24 * MIB
+    print(f"noted: a pod with an emptyDir of 24 MiB is {status}")
+
+
+def test_how_full_a_local_volume_is(scene: Scene) -> None:
+    """A claim on a local volume: what statfs tells, where it is mounted, and as the file system fills its share."""
+    scene.wait_running(STORED.name, "main")
+
+    def look(least: int) -> dict[str, Any]:
+        found = scene.live("volumestats", "data")
+        assert found["status"]["state"] == "Reported", found["status"]
+        assert found["status"]["usedBytes"] >= least, found["status"]
+        return found
+
+    wait_until("the claim is told of", lambda: look(0), seconds=90)
+    (scene.node.disk / "filling").write_bytes(bytes(DISK_SIZE // 4))
+    found = wait_until("the claim is told to have filled", lambda: look(DISK_SIZE // 4), seconds=120)
+    status = found["status"]
+    assert (status["capacityBytes"], status["usedPercent"]) == (DISK_SIZE, 25)
+    assert status["mounts"] == [{"pod": STORED.name, "node": NODE}]
+    assert "sharedFilesystem" not in status
+    assert found["metadata"]["labels"] == {"app": "store"}
+    assert found["spec"]["requestedBytes"] == DISK_SIZE
+
+
+def test_a_local_volume_that_is_part_of_a_disk(scene: Scene) -> None:
+    """The kubelet sees the whole disk: volumestats says that the figures are not the claim's alone. A claim without a volume says so."""
+    scene.wait_running(STORED.name, "main")
+
+    def look() -> dict[str, Any]:
+        status: dict[str, Any] = scene.live("volumestats", "export")["status"]
+        assert status["state"] == "Reported", status
+        return status
+
+    status = wait_until("the claim is told of", look, seconds=90)
+    assert (status["capacityBytes"], status["sharedFilesystem"]) == (DISK_SIZE, True)
+    assert scene.live("volumestats", "waits")["status"]["state"] == "Unbound"
+    table = scene.plane.kubectl("get", "volumestats", "-n", NAMESPACE).stdout
+    print(f"noted:\n{table}")
+    assert [line.split()[0] for line in table.splitlines()] == ["NAME", "data", "export", "waits"]
+
+
+def test_container_stats_are_those_of_the_kubelet(scene: Scene) -> None:
+    """A container's figures are those that metrics.k8s.io has, with what only the full summary tells: anonymous memory, its own disk."""
+    scene.wait_value(HOLDER.name)
+
+    def look() -> dict[str, Any]:
+        status: dict[str, Any] = scene.live("containerstats", f"{HOLDER.name}.main")["status"]
+        assert status.get("memory", {}).keys() >= {"workingSetBytes", "rssBytes"}, status
+        return status
+
+    status = wait_until("a container's figures", look, seconds=90)
+    holder = HOLDER.works["main"]
+    assert holder.hold * MIB < status["memory"]["rssBytes"] <= holder.memory_bound - holder.cache * MIB
+    assert status["memory"]["rssBytes"] <= status["memory"]["workingSetBytes"] <= holder.memory_bound
+    assert 0 <= status["cpu"]["usageNanoCores"] <= holder.cpu_bound
+    assert status["rootfs"]["usedBytes"] >= holder.cache * MIB, "the page cache is of a file in its own layer"
+    sidecar = scene.live("containerstats", f"{LAYERED.name}.helper")
+    assert (sidecar["spec"]["type"], sidecar["spec"]["nodeName"]) == ("sidecar", NODE)
 
 
 def test_a_crash_loop(scene: Scene) -> None:

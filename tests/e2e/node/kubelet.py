@@ -68,6 +68,8 @@ class Kubelet:
             "podLogsDir": str(folder / "pod-logs"),
             "volumePluginDir": str(folder / "volume-plugins"),
             "makeIPTablesUtilChains": False,
+            # Usually a minute, and up to as much again.
+            "volumeStatsAggPeriod": "10s",
             # The machine's disk is not what is tested.
             "evictionHard": {"memory.available": "0%", "nodefs.available": "0%", "imagefs.available": "0%", "nodefs.inodesFree": "0%"},
             "imageGCHighThresholdPercent": 100,
@@ -76,7 +78,7 @@ class Kubelet:
         }
         file = folder / "kubelet.yaml"
         file.write_text(yaml.safe_dump(config), encoding="utf-8")
-        # In mounts of its own: none of these pods has a volume that would have to reach containerd.
+        # In mounts of its own: emptyDirs are plain folders, and no pod writes into its other volumes, which do not reach containerd.
         surroundings: list[str | Path] = [
             "unshare",
             "--mount",

@@ -2,6 +2,7 @@
 
 import atexit
 import json
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +13,8 @@ from tests.e2e.controlplane.waiting import WaitedInVain, wait_until
 from tests.e2e.node import cgroups, leftovers
 from tests.e2e.node.containerd import Containerd
 from tests.e2e.node.kubelet import Kubelet
+
+DISK_SIZE = 64 * 2**20
 
 _SYSCTLS = (
     "vm/overcommit_memory",
@@ -41,6 +44,9 @@ class RealNode:
         atexit.register(self.close)
         try:
             cgroups.create(self._tag)
+            # Before the kubelet is started: what is mounted later it does not see.
+            self.disk.mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_SIZE}", "tmpfs", self.disk], check=True)
             self._containerd = Containerd(self._folder, self._tag, plane.directory / f"{name}-containerd.log")
             self._kubelet = Kubelet(plane, name, self._folder, self._containerd.socket, self._tag)
             self.authority = self._kubelet.authority
@@ -50,6 +56,15 @@ class RealNode:
             raise
 
     # The kubelet comes and goes
+
+    @property
+    def disk(self) -> Path:
+        """A file system of DISK_SIZE bytes for a local volume. The kubelet alone sees it: a container that mounts the volume does not."""
+        return self._folder / "disk"
+
+    def empty_dir(self, pod: Mapping[str, Any], volume: str) -> Path:
+        """The folder of an emptyDir of a pod (as an object of kube-apiserver)."""
+        return self._folder / "kubelet" / "pods" / pod["metadata"]["uid"] / "volumes" / "kubernetes.io~empty-dir" / volume
 
     def start_kubelet(self) -> None:
         """Start the kubelet, wait for its Node, give that an address, and wait until it is Ready."""

@@ -52,7 +52,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod to be made; `sidecars` are native ones (KEP-753), `init` are ordinary init containers, which run first."""
+    """A pod to be made; `sidecars` are native ones (KEP-753), `init` are ordinary init containers, which run first.
+
+    `volumes` are the sources of its volumes by name; every main container mounts all of them.
+    """
 
     name: str
     containers: Mapping[str, Work]
@@ -60,6 +63,7 @@ class Pod:
     sidecars: Mapping[str, Work] = field(default_factory=dict)
     host_network: bool = False
     runtime_class: str | None = None
+    volumes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def works(self) -> Mapping[str, Work]:
@@ -70,6 +74,7 @@ class Pod:
         """The object; its label `app` is its name."""
         first = [_container(name, work) for name, work in self.init.items()]
         first += [{**_container(name, work), "restartPolicy": "Always"} for name, work in self.sidecars.items()]
+        mounts = [{"name": name, "mountPath": f"/volumes/{name}"} for name in self.volumes]
         return {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -82,7 +87,8 @@ class Pod:
                 "tolerations": [{"operator": "Exists"}],
                 "terminationGracePeriodSeconds": 3,
                 "initContainers": first,
-                "containers": [_container(name, work) for name, work in self.containers.items()],
+                "containers": [{**_container(name, work), "volumeMounts": mounts} for name, work in self.containers.items()],
+                "volumes": [{"name": name, **source} for name, source in self.volumes.items()],
             },
         }
 
