@@ -109,7 +109,7 @@ class Cluster:
                 message = "persistentvolumeclaims is forbidden"
                 return httpx.Response(403, json={"kind": "Status", "code": 403, "message": message, "reason": "Forbidden"})
             case "persistentvolumeclaims":
-                return self._list(request, "v1", "PersistentVolumeClaimList", self.claims)
+                return self._list(request, "v1", "PersistentVolumeClaimList", self.claims or [])
         return httpx.Response(404, json={"kind": "Status", "message": f"no {request.url.path} here", "reason": "NotFound"})
 
     @staticmethod

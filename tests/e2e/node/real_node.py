@@ -64,7 +64,7 @@ class RealNode:
 
     def empty_dir(self, pod: Mapping[str, Any], volume: str) -> Path:
         """The folder of an emptyDir of a pod (as an object of kube-apiserver)."""
-        return self._folder / "kubelet" / "pods" / pod["metadata"]["uid"] / "volumes" / "kubernetes.io~empty-dir" / volume
+        return self._folder / "kubelet" / "pods" / str(pod["metadata"]["uid"]) / "volumes" / "kubernetes.io~empty-dir" / volume
 
     def start_kubelet(self) -> None:
         """Start the kubelet, wait for its Node, give that an address, and wait until it is Ready."""
