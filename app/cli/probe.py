@@ -16,12 +16,10 @@ import msgspec
 from pydantic import ValidationError
 
 from app.cli.arguments import Parser
+from app.cli.declared_files import NothingToRead, chosen
 from app.cli.names import LABEL, is_label
-from app.cli.suggest import nearest
 from app.clock import Clock, SystemClock
-from app.declared.check import Around, check
 from app.declared.declaration import Declaration
-from app.declared.documents import MAX_BYTES, read
 from app.declared.live_kind import LiveKind, compile_kind
 from app.declared.mask import HIDDEN, Mask
 from app.declared.means import Provider
@@ -47,10 +45,6 @@ _LONGEST_ITEM = 400
 _MOST_DROPPED = 100
 
 
-class _UsageError(Exception):
-    """The command cannot be run as asked."""
-
-
 def run(argv: Sequence[str], clock: Clock | None = None) -> int:
     """Probe and print; the answer is the exit code."""
     parser = _parser()
@@ -65,9 +59,9 @@ def run(argv: Sequence[str], clock: Clock | None = None) -> int:
     except SystemExit as end:
         return int(end.code or 0)
     try:
-        declaration = _declaration(arguments.file, arguments.kind)
+        declaration = chosen(arguments.file, arguments.kind)
         return asyncio.run(_probe(declaration, arguments, networks, clock or SystemClock())) if declaration is not None else 1
-    except (_UsageError, KubeError) as err:
+    except (NothingToRead, KubeError) as err:
         print(f"kubeglance probe: {err}", file=sys.stderr)
         return 2
 
@@ -88,33 +82,6 @@ def _parser() -> Parser:
     parser.add_argument("--source-dir", type=Path, help="folder of the files that sources read")
     parser.add_argument("--source-allowed-networks", default="", metavar="CIDR,...", help="as for serve")
     return parser
-
-
-def _declaration(path: Path, wanted: str) -> Declaration | None:
-    """The declaration that is meant; None if there are faults, which are printed. Raises _UsageError."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as err:
-        raise _UsageError(f"{path}: cannot be read: {err.strerror}") from err
-    documents, faults = read(content, str(path))
-    checked = check(documents, Around(base=path.parent))
-    found = {each.name: each for each in checked.declarations if not wanted or wanted in _names(each)}
-    if len(found) == 1:
-        return next(iter(found.values()))
-    faults = [*faults, *checked.faults]
-    if any(not fault.warning for fault in faults):
-        print("\n".join(map(str, sorted(faults, key=lambda fault: fault.place))))
-        return None
-    if not found:
-        kinds = [each.resource.spec.names.kind for each in checked.declarations]
-        raise _UsageError(f"{path}: there is no {f'kind {wanted}' if wanted else 'declaration'} in it{nearest(wanted, kinds)}")
-    raise _UsageError(f"{path}: there are {len(found)} declarations in it: choose one with --kind: {', '.join(sorted(found))}")
-
-
-def _names(declaration: Declaration) -> set[str]:
-    names = declaration.resource.spec.names
-    return {declaration.name, names.kind, names.plural, names.singular, names.kind.lower(), *names.short_names}
 
 
 async def _probe(declaration: Declaration, arguments: argparse.Namespace, networks: Sequence[str], clock: Clock) -> int:

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -45,3 +46,9 @@ class PrometheusServer(Server):
             return httpx.get(f"http://127.0.0.1:{self.port}/-/ready", timeout=5, trust_env=False).status_code == 200
         except httpx.TransportError as error:
             raise OSError(str(error)) from error
+
+    def query(self, text: str) -> list[Any]:
+        """The result of an instant query."""
+        answer = httpx.get(f"http://127.0.0.1:{self.port}/api/v1/query", params={"query": text}, timeout=5, trust_env=False)
+        found: list[Any] = answer.json()["data"]["result"]
+        return found

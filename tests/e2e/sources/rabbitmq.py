@@ -2,7 +2,7 @@
 
 import shutil
 import ssl
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,11 @@ import httpx
 
 from tests.e2e.controlplane.pki import FiledAuthority
 from tests.e2e.controlplane.processes import Process, free_port, plain_environment
+from tests.e2e.controlplane.waiting import wait_until
 from tests.e2e.sources.server import Server
 
 HOST = "rabbitmq.test"
-USER, PASSWORD = "ro", "a secret of tests"  # noqa: S105
+USER, PASSWORD = "ro", "a secret of tests"
 _PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
 """What Debian's wrapper in /usr/sbin calls, which insists on the user rabbitmq."""
 
@@ -96,6 +97,16 @@ class RabbitMQServer(Server):
         for _ in range(messages):
             message = {"properties": {"delivery_mode": 2}, "routing_key": queue, "payload": "x", "payload_encoding": "string"}
             self.admin("POST", f"exchanges/{vhost}/amq.default/publish", message).raise_for_status()
+
+    def wait_counted(self, queues: Mapping[str, int], *, seconds: float = 60) -> None:
+        """Until the management plugin tells so many messages of each queue: it counts some seconds later."""
+
+        def look() -> bool:
+            found = {each["name"]: each.get("messages_ready") for each in self.admin("GET", "queues").json()}
+            assert dict(queues) == found
+            return True
+
+        wait_until("messages to be counted", look, seconds=seconds)
 
     def close(self) -> None:
         if self._client is not None:
