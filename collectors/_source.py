@@ -25,6 +25,10 @@ class Spec(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=False, strict=True)
 
 
+_ONE_FIELD = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+"""What _exactly_one checks, for editors."""
+
+
 class KeyRef(Spec):
     """A key of a Secret or ConfigMap in the declaration's own namespace."""
 
@@ -34,6 +38,8 @@ class KeyRef(Spec):
 
 class ValueFrom(Spec):
     """Where a value is read from, in the words of core/v1 EnvVarSource. Exactly one."""
+
+    model_config = _ONE_FIELD
 
     secret_key_ref: KeyRef | None = Field(None, description="A key of a Secret.")
     config_map_key_ref: KeyRef | None = Field(None, description="A key of a ConfigMap.")
@@ -49,6 +55,8 @@ class ValueFrom(Spec):
 
 class Value(Spec):
     """A value that stands here, or is read from elsewhere and never shown. Exactly one."""
+
+    model_config = _ONE_FIELD
 
     value: str | None = Field(None, description="The value itself. Not for secrets.")
     value_from: ValueFrom | None = Field(None, description="Where to read the value from.")

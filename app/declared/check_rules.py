@@ -28,6 +28,9 @@ def findings(resource: LiveResource, base: FilePath | None) -> Iterator[Finding]
     yield from _namespaces(resource.spec)
     yield from _columns(resource.spec)
     yield from _metrics(resource.spec)
+    if resource.spec.subresources.log and "kubernetes" not in resource.spec.source:
+        what = "Forbidden: only objects of the cluster have pods with logs"
+        yield Finding((*_SPEC, "subresources", "log"), what, "the source kubernetes", because=((*_SPEC, "source"),))
     for index, test in enumerate(resource.spec.tests):
         yield from _test(test, (*_SPEC, "tests", index), base)
 

@@ -156,6 +156,11 @@ from tests.unit.declared.checking import cool, queues, said
             id="metrics are there once",
         ),
         pytest.param(
+            queues("  tests:", "  subresources: {log: true}\n  tests:"),
+            ["35:23: spec.subresources.log: Forbidden: only objects of the cluster have pods with logs; expected the source kubernetes"],
+            id="logs are of pods",
+        ),
+        pytest.param(
             cool(
                 "  items: response.items\n",
                 "  items: response.items\n  tests: [{expect: {count: 1}}, {input: null, inputFile: x.json, expect: {}}]\n",

@@ -82,6 +82,9 @@ def test_the_examples_are_accepted(text: str) -> None:
         pytest.param("Namespaced", "Namespacd", [".spec.scope"], id="a word that is none of those"),
         pytest.param("  source:\n    http:", "  source:\n    htp:", [".spec.source.htp"], id="an unknown source"),
         pytest.param("  source:\n", "  source:\n    static: {items: []}\n", [".spec.source"], id="two sources"),
+        pytest.param(
+            "{value: ro}", "{value: ro, valueFrom: {env: X}}", [".spec.source.http.auth.basic.username"], id="a value of two places"
+        ),
         pytest.param("url: https", "urll: https", [".spec.source.http.url", ".spec.source.http.urll"], id="a field of a source"),
         pytest.param("items: 1000", "items: many", [".spec.limits.items"], id="text for a number"),
         pytest.param("interval: 15s", "interval: 15", [".spec.interval"], id="a number for a duration"),
