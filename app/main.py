@@ -52,6 +52,7 @@ from app.pipeline.supervise import Supervisor
 from app.pipeline.turns import Turns
 from app.routes.app import create_app
 from app.routes.health import Check, HealthChecks, always_ok
+from app.routes.live import LiveAnswers
 from app.routes.resources import create_resources
 from app.routes.version import version_info
 from app.serving.dispatch import Dispatcher
@@ -64,6 +65,7 @@ from collectors.kubelet_resource import KubeletResource
 from collectors.kubelet_summary import KubeletSummary
 
 if TYPE_CHECKING:
+    from app.cozystack.follower import Follower
     from app.pipeline.declarations import Declarations, Engine
 
 _PULSE_S = 1.0
@@ -119,6 +121,7 @@ class Kubeglance:
         self._jobs = _jobs(settings)
         self._pool: Pool | None = None
         self.declarations: Declarations | None = None
+        self.applications: Follower | None = None
         self.reports = Reports()
         self._metrics = Metrics(registry)
         self._versions = versions = Versions(clock, instance=secrets.randbits(10))
@@ -143,13 +146,15 @@ class Kubeglance:
         interval = min(job.interval for job in self._jobs)
         self.readiness = Readiness(not_synced=self._not_synced, first_round=self._first_round, interval=interval, clock=clock)
         self._heartbeat = Heartbeat(clock, late_after=1.5 * interval)
+        self._access = AccessReviewer(self._reviews("authorization_kubeconfig"), clock)
         gate = DelegatingGate(
             self.trust,
             TokenAuthenticator(self._reviews("authentication_kubeconfig"), clock),
-            AccessReviewer(self._reviews("authorization_kubeconfig"), clock),
+            self._access,
             clock,
         )
-        resources = create_resources(self.catalog, gate=gate, clock=clock, versions=versions, observe=self._observe)
+        self._live = LiveAnswers()
+        resources = create_resources(self.catalog, gate=gate, clock=clock, versions=versions, observe=self._observe, live=self._live)
         app = create_app(
             self.catalog,
             resources,
@@ -174,6 +179,24 @@ class Kubeglance:
         supervisor.guard("pulse", self._pulse)
         if self._settings.declarations or self._settings.declaration_config_maps:
             self._declare(supervisor)
+        if self._settings.cozystack:
+            self._follow_cozystack(supervisor)
+
+    def _follow_cozystack(self, supervisor: Supervisor) -> None:
+        """Have the applications of Cozystack served. Others do not pay for what that takes."""
+        from app.cozystack.follower import OWNER, Follower  # noqa: PLC0415
+        from app.kube.objects import ClusterWatches  # noqa: PLC0415
+
+        watches = ClusterWatches(self._client, self._clock, supervisor.children("watch"), declaration=OWNER)
+        self.applications = Follower(
+            watches,
+            self.catalog.put,
+            group=self._settings.cozystack_group,
+            versions=self._versions,
+            reports=self.reports,
+            clock=self._clock,
+        )
+        supervisor.guard("applications of Cozystack", self.applications.run)
 
     def _declare(self, supervisor: Supervisor) -> None:
         """Have declared kinds served. All that it takes is imported here, and when the first one is found: others do not pay for it."""
@@ -201,6 +224,7 @@ class Kubeglance:
                 clock=self._clock,
                 versions=self._versions,
                 catalog=self.catalog,
+                access=self._access,
                 reports=self.reports,
                 metrics=self._metrics,
                 apart=apart,
@@ -224,6 +248,11 @@ class Kubeglance:
             nodes, containers = self.store.points()
             self._metrics.points(nodes=nodes, containers=containers)
             await asyncio.sleep(0 if some_left else _PULSE_S)
+
+    def drain(self) -> None:
+        """Begin to leave: be ready no more, and end answers that would go on for long."""
+        self.readiness.drain()
+        self._live.stop()
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -278,6 +307,8 @@ class Kubeglance:
         missing = [reflector.name for reflector in self._reflectors if not reflector.synced.is_set()]
         if self.declarations is not None and not self.declarations.read_once.is_set():
             missing.append("declarations")
+        if self.applications is not None and not self.applications.tried.is_set():
+            missing.append("applications of Cozystack")
         return f"not listed yet: {', '.join(missing)}" if missing else ""
 
     def _observe(self, created: int) -> None:
@@ -339,7 +370,7 @@ async def _serve(settings: Settings, clock: Clock) -> None:
         server = Server(
             server_config(kubeglance.app, host=settings.bind_address, port=settings.secure_port, ssl_context=tls.context, lifespan=False),
             shutdown_delay=settings.shutdown_delay_duration,
-            on_drain=kubeglance.readiness.drain,
+            on_drain=kubeglance.drain,
         )
         supervisor = await stack.enter_async_context(Supervisor())
         kubeglance.start(supervisor)

@@ -6,6 +6,7 @@ faults can be told at once. How values get here is the business of app/cli/sourc
 """
 
 import ipaddress
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -23,6 +24,7 @@ BROKEN_RULES = "kubeglance_rules"
 
 
 _DAY = 86400.0
+_GROUP_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 def _boolean(value: Any) -> Any:
@@ -69,6 +71,14 @@ def _ip(value: str) -> str:
         ipaddress.ip_address(value)
     except ValueError:
         raise ValueError(f'"{value}" is not an IP address; use 0.0.0.0 or :: for all addresses') from None
+    return value
+
+
+def _group(value: str) -> str:
+    if len(value) > 253 or "." not in value or not all(_GROUP_LABEL.fullmatch(label) for label in value.split(".")):
+        raise ValueError(f'"{value}" is not an API group: write one such as apps.example.com')
+    if value.endswith((".k8s.io", ".kubernetes.io", ".kubeglance.io")):
+        raise ValueError(f'"{value}" is reserved: choose a group of your own, such as apps.example.com')
     return value
 
 
@@ -193,6 +203,10 @@ class Settings(BaseModel):
     service: Annotated[str, _about("Name of kubeglance's own Service there: API groups that lead to another are not declared.")] = (
         "kubeglance"
     )
+    cozystack: Annotated[
+        Boolean, _about("Whether each ApplicationDefinition of Cozystack in the cluster is served as a kind, from its HelmReleases.")
+    ] = False
+    cozystack_group: Annotated[str, AfterValidator(_group), _about("API group in which they are served.")] = "apps.cozystack.io"
     # Sources of declared kinds
     secret_dir: Annotated[File, _about("Folder of the files that valueFrom.file may name.")] = None
     secret_env_prefix: Annotated[

@@ -21,6 +21,18 @@ def _serve(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     return run(argv, environ)
 
 
+def _render(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.render import run  # noqa: PLC0415 -- see the module
+
+    return run(argv)
+
+
+def _test(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
+    from app.cli.test_declarations import run  # noqa: PLC0415 -- see the module
+
+    return run(argv)
+
+
 def _probe(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
     from app.cli.probe import run  # noqa: PLC0415 -- see the module
 
@@ -76,6 +88,8 @@ COMMANDS = {
     "manifests": Command("print the Kubernetes objects that install kubeglance", _manifests),
     "registrar": Command("keep certificates, APIServices and reader roles in the cluster", _registrar),
     "check": Command("check declarations of live kinds, without a cluster or against one", _check),
+    "render": Command("print what kubectl would of a sample of what a source answers", _render),
+    "test": Command("run the tests that declarations bring along", _test),
     "probe": Command("make one real collection of a declaration and show each step", _probe),
     "schema": Command("print the JSON Schema of declarations, for editors", _schema),
     "version": Command("print the version", _version),

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import yaml
@@ -18,6 +18,7 @@ from app.cli.registrar_objects import registrar
 from app.cli.sources import load
 from app.errors import KubeglanceError, SettingsError
 from app.kinds._base import Kind
+from app.settings import Settings
 
 _HEAD = "# Made by `kubeglance manifests`. To change it, change app/cli/objects.py and run `make manifests`, or patch it in an overlay.\n"
 
@@ -127,11 +128,11 @@ def _check(parser: Parser, arguments: argparse.Namespace) -> None:
     for group in arguments.registrar_group:
         if not names.is_object(group) or "." not in group:
             parser.error(f"--registrar-group={group}: is not an API group, such as example.com")
-    arguments.port = _port(parser, arguments.arg)
+    arguments.settings = _settings(parser, arguments.arg)
 
 
-def _port(parser: Parser, flags: Sequence[str]) -> int:
-    """The port that kubeglance serve listens on with these flags, once they are known to be good."""
+def _settings(parser: Parser, flags: Sequence[str]) -> Settings:
+    """What kubeglance serve makes of these flags, once they are known to be good."""
     given = parse(flags)
     if given.help or given.version:
         parser.error("--arg: --help and --version end kubeglance serve at once: remove them")
@@ -141,7 +142,17 @@ def _port(parser: Parser, flags: Sequence[str]) -> int:
         settings, _ = load(given, {})
     except SettingsError as err:
         parser.error(f"--arg: {'; '.join(err.faults)}")
-    return settings.secure_port
+    return settings
+
+
+def _rules(settings: Settings) -> Iterator[Manifest]:
+    """What these settings need to read in the cluster."""
+    if settings.declarations or settings.declaration_config_maps:
+        # Whose groups there are already: no declaration may take the place of another server.
+        yield {"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list"]}
+    if settings.cozystack:
+        yield {"apiGroups": ["cozystack.io"], "resources": ["applicationdefinitions"], "verbs": ["list", "watch"]}
+        yield {"apiGroups": ["helm.toolkit.fluxcd.io"], "resources": ["helmreleases"], "verbs": ["list", "watch"]}
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -152,8 +163,9 @@ def _options(arguments: argparse.Namespace) -> Options:
         replicas=arguments.replicas,
         cert_secret=arguments.cert_secret,
         ca=None if arguments.ca_file is None else _read_bundle(arguments.ca_file),
-        port=arguments.port,
+        port=arguments.settings.secure_port,
         arguments=tuple(arguments.arg),
+        rules=tuple(_rules(arguments.settings)),
     )
 
 

@@ -29,6 +29,7 @@ class Options:
     ca: bytes | None = None
     port: int = 10250  # what metrics-server listens on too: firewalls between control plane and nodes mostly let it through
     arguments: tuple[str, ...] = ()
+    rules: tuple[Manifest, ...] = ()  # what these arguments need beyond what every install needs
 
 
 def install(options: Options, kinds: Sequence[Kind], *, api_services: bool = True) -> dict[str, list[Manifest]]:
@@ -82,6 +83,7 @@ def _own_rights(options: Options) -> Iterator[Manifest]:
             {"apiGroups": [""], "resources": ["nodes", "persistentvolumeclaims", "pods"], "verbs": ["list", "watch"]},
             # The kubelet's own authorisation: /metrics/resource is nodes/metrics, /stats/summary is nodes/stats.
             {"apiGroups": [""], "resources": ["nodes/metrics", "nodes/stats"], "verbs": ["get"]},
+            *options.rules,
         ],
     )
     yield _binding(options, "ClusterRoleBinding", f"system:{options.service}", "ClusterRole", f"system:{options.service}")

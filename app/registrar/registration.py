@@ -7,7 +7,10 @@ its kinds would appear and vanish with who answers first.
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, NamedTuple
+
+import msgspec
 
 Manifest = dict[str, Any]
 Ref = tuple[str, str]
@@ -17,6 +20,7 @@ API_SERVICE, CLUSTER_ROLE = "APIService", "ClusterRole"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 INSTANCE = "app.kubernetes.io/instance"
 MANAGER = "kubeglance-registrar"
+DISCOVERY = "kubeglance.io/discovery"
 _READABLE = ("history",)
 """Subresources that whoever reads an object may read too; /raw and /log are granted by name."""
 
@@ -30,11 +34,15 @@ class Resource(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group that is served: its versions, preferred first, and its resources."""
+    """A group that is served: its versions, preferred first, its resources, and a mark that changes when anything in its discovery does.
+
+    The mark stands at the APIServices: kube-apiserver asks for a group's discovery again when its APIService changes, and every 60 s else.
+    """
 
     name: str
     versions: tuple[str, ...]
     resources: tuple[Resource, ...]
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,7 +130,7 @@ def objects(group: Group, install: Install, bundle: bytes | None) -> Iterator[Ma
         yield {
             "apiVersion": "apiregistration.k8s.io/v1",
             "kind": API_SERVICE,
-            "metadata": {"name": f"{version}.{group.name}", "labels": install.labels},
+            "metadata": {"name": f"{version}.{group.name}", "labels": install.labels, **_marked(group)},
             "spec": {
                 "group": group.name,
                 "version": version,
@@ -132,6 +140,10 @@ def objects(group: Group, install: Install, bundle: bytes | None) -> Iterator[Ma
                 **ca,
             },
         }
+
+
+def _marked(group: Group) -> Manifest:
+    return {"annotations": {DISCOVERY: group.mark}} if group.mark else {}
 
 
 def reader_roles(group: Group, install: Install) -> Iterator[Manifest]:
@@ -190,19 +202,23 @@ def groups_of(discovery: Mapping[str, Any]) -> list[Group]:
             for resource in version.get("resources") or ()
         }
         if resources:
-            found.append(Group(item["metadata"]["name"], tuple(version["version"] for version in versions), tuple(resources.values())))
+            mark = sha256(msgspec.json.encode(item, order="deterministic")).hexdigest()[:16]
+            name, served = item["metadata"]["name"], tuple(version["version"] for version in versions)
+            found.append(Group(name, served, tuple(resources.values()), mark))
     return found
 
 
 def of_existing(existing: Mapping[Ref, Manifest], install: Install) -> list[Group]:
     """The groups that are registered already, as their APIServices and roles tell: what to keep going while kubeglance does not answer."""
     versions: dict[str, list[tuple[int, str]]] = {}
+    marks: dict[str, str] = {}
     for (kind, _), manifest in existing.items():
         if kind == API_SERVICE and is_ours(manifest, install):
             spec = manifest["spec"]
             versions.setdefault(spec["group"], []).append((-spec["versionPriority"], spec["version"]))
+            marks[spec["group"]] = (manifest["metadata"].get("annotations") or {}).get(DISCOVERY, "")
     return [
-        Group(group, tuple(version for _, version in sorted(found)), tuple(_of_roles(group, existing, install)))
+        Group(group, tuple(version for _, version in sorted(found)), tuple(_of_roles(group, existing, install)), marks[group])
         for group, found in versions.items()
     ]
 

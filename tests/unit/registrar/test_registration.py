@@ -172,7 +172,23 @@ def test_groups_are_read_from_aggregated_discovery() -> None:
         ]
     }
 
-    assert [QUEUES] == groups_of(discovery)
+    (group,) = groups_of(discovery)
+    assert QUEUES == group._replace(mark="")
+
+
+def test_a_group_is_marked_by_all_that_discovery_says_of_it() -> None:
+    """A new kind, or a short name more, in a group that is registered: kube-apiserver is made to look again at once."""
+
+    def served(**more: Any) -> Group:
+        queues = {"resource": "queues", "scope": "Namespaced", **more}
+        (group,) = groups_of({"items": [{"metadata": {"name": "a.example.com"}, "versions": [{"version": "v1", "resources": [queues]}]}]})
+        return group
+
+    before, after = served(), served(shortNames=["q"])
+
+    assert [] == plan([before], there(before), INSTALL, BUNDLE).actions
+    assert [("replace", "v1.a.example.com")] == names(plan([after], there(before), INSTALL, BUNDLE).actions)
+    assert [before.mark] == [group.mark for group in of_existing(there(before), INSTALL)]
 
 
 def test_what_is_registered_tells_its_groups() -> None:
