@@ -66,20 +66,20 @@ def cells(name: str, report: Report) -> tuple[Cell, ...]:
     """One cell a column."""
     return (
         name,
-        report.source,
+        report.source or live.NOT_SET,
         f"{report.healthy}/{report.targets}",
         report.items,
-        _duration(report.interval),
+        _duration(report.interval) or live.NOT_SET,
         live.seen_cell(report.last),
         f"{_milliseconds(report.took)}ms" if report.last else live.UNKNOWN,
         state(report),
-        _cut(report.invalid or report.error) or live.NOT_SET,
+        _cut(_without_folder(report.invalid or report.error, report.file)) or live.NOT_SET,
         report.endpoint or live.NOT_SET,
         live.time_field(report.next) or live.NOT_SET,
         report.failures,
-        _duration(report.ttl),
+        _duration(report.ttl) or live.NOT_SET,
         live.size_cell(report.size or None),
-        report.file or live.NOT_SET,
+        _without_folder(report.file, report.file) or live.NOT_SET,
     )
 
 
@@ -105,11 +105,18 @@ def _told(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _duration(seconds: float) -> str:
-    return format_duration(round(seconds * 1000) * 10**6)
+    """As a Go duration, "" for none."""
+    return format_duration(round(seconds * 1000) * 10**6) if seconds else ""
 
 
 def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
+
+
+def _without_folder(text: str, file: str) -> str:
+    """The text with the last part of the path of `file` (PATH:LINE) alone, where it begins with it: a table has no room for folders."""
+    folder = file.rpartition("/")[0] if file.startswith("/") else ""
+    return text.removeprefix(f"{folder}/") if folder else text
 
 
 def _cut(text: str) -> str:

@@ -91,6 +91,19 @@ def test_an_error_is_one_short_line_in_a_table() -> None:
     assert msgspec.json.decode(collectors.json(long))["status"]["lastError"] == long.error
 
 
+def test_a_file_is_told_without_its_folder() -> None:
+    """In a table, of a file on disk; the object has the whole path. A ConfigMap's name is its namespace's too."""
+    fault = "/etc/kinds/queues.yaml:3:1: spec.sourc: unknown field"
+    invalid = Report("bad", "", 0, 0, 0, 0, 0, 0, file="/etc/kinds/queues.yaml:2", invalid=fault)
+    cells = collectors.cells("bad", invalid)
+    assert (cells[8], cells[14]) == ("queues.yaml:3:1: spec.sourc: unknown field", "queues.yaml:2")
+    assert (cells[1], cells[4], cells[12]) == ("<none>", "<none>", "<none>")
+    told = msgspec.json.decode(collectors.json(invalid))
+    assert (told["spec"], told["status"]["invalid"]) == ({"file": "/etc/kinds/queues.yaml:2"}, fault)
+    of_map = replace(invalid, file="configmap shop/kinds:queues.yaml:2")
+    assert collectors.cells("bad", of_map)[14] == "configmap shop/kinds:queues.yaml:2"
+
+
 def test_fields() -> None:
     """Numbers are integers with the unit in their name; of the targets that fail twenty are told."""
     told = msgspec.json.decode(collectors.json(KUBELETS))
