@@ -6,6 +6,7 @@ from uuid import UUID, uuid5
 
 import msgspec
 
+from app.declared.below import LiveHistory, Means, below, cells_with_trend
 from app.declared.columns import NAME
 from app.declared.declaration import Declaration
 from app.declared.fresh import Freshness
@@ -23,26 +24,43 @@ _encode = msgspec.json.Encoder().encode
 class LiveKind:
     """A declared kind. `numbers` are the paths of the integer and number fields of its objects, such as ("status", "ready")."""
 
-    def __init__(self, kind: Kind, mapper: Mapper, numbers: tuple[tuple[str, ...], ...]) -> None:
+    def __init__(self, kind: Kind, mapper: Mapper, numbers: tuple[tuple[str, ...], ...], history: LiveHistory | None = None) -> None:
         self.kind = kind
         self.numbers = numbers
         self._mapper = mapper
+        self.history = history
 
     def map(self, response: Any, observed: int, deadline: Callable[[], bool]) -> Mapped:
         """The objects of a response seen at `observed` (Unix ns), until `deadline()` is true. Raises CollectError; takes a while."""
         return self._mapper.map(response, observed, deadline)
+
+    def take(self, mapped: Mapped, observed: int) -> Mapped:
+        """What was mapped, in the history of the kind from now on, with the trend that it draws. By one thread at a time."""
+        return mapped if self.history is None else self.history.take(mapped, observed)
+
+    def follow(self, other: "LiveKind") -> None:
+        """Go on from the history of an earlier version of the kind."""
+        if self.history is not None and other.history is not None:
+            self.history.kept.follow(other.history.kept)
 
     def aged(self, objects: Sequence[LiveObject]) -> list[LiveObject]:
         """The same objects after a later collection failed: they are no longer fresh."""
         return self._mapper.aged(objects)
 
 
-def compile_kind(declaration: Declaration) -> LiveKind:
-    """The kind of a declaration that was checked. Raises CelError and JsonPathError for one that was not."""
+def compile_kind(declaration: Declaration, means: Means | None = None) -> LiveKind:
+    """The kind of a declaration that was checked; without `means` nothing can be asked of what is below its objects.
+
+    Raises CelError and JsonPathError for a declaration that was not checked.
+    """
     resource = declaration.resource
     spec, names = resource.spec, resource.spec.names
     mapper = Mapper(resource)
     schema = mapper.freshness.schema(spec.schema_.openapi_v3_schema)
+    numbers = tuple(_numbers(schema))
+    model = spec.subresources.history
+    history = LiveHistory(model, numbers, spec.interval) if model is not None else None
+    trend = history.columns if history is not None else ()
     kind = Kind(
         group=spec.group,
         versions=(spec.version,),
@@ -50,19 +68,20 @@ def compile_kind(declaration: Declaration) -> LiveKind:
         resource=names.plural,
         singular=names.singular or names.kind.lower(),
         namespaced=spec.scope == "Namespaced",
-        columns=(NAME, *mapper.columns.columns),
+        columns=(NAME, *mapper.columns.columns, *trend),
         schema=_of_parts(schema),
         created=_created,
         measured=_observed,
         annotations=_annotations,
         uid=_uids(spec.group, names.kind),
         json=_json(mapper.freshness),
-        cells=_cells,
+        cells=cells_with_trend if trend else _cells,
+        subresources=below(spec, history, means) if means is not None else (),
         short_names=tuple(names.short_names),
         categories=tuple(names.categories),
         edit=f"{resource.metadata.name} is declared by {declaration.place.file}: edit that",
     )
-    return LiveKind(kind, mapper, tuple(_numbers(schema)))
+    return LiveKind(kind, mapper, numbers, history)
 
 
 def _of_parts(schema: Mapping[str, Any]) -> dict[str, Any]:

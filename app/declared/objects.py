@@ -13,7 +13,8 @@ class LiveValue(Struct, frozen=True, gc=False):
     """What an object of a declared kind says. `spec` and `status` are JSON-like values that never change, None where there is none.
 
     `created` and `observed` are Unix ns (`created` 0 if the source does not know); `cells` are those behind Name. `fresh` turns false
-    when a later collection failed. `item` is the element of the response behind the object, kept where /raw is served.
+    when a later collection failed. `item` is the element of the response behind the object, kept where /raw or /log is served. `trend` is
+    the last cell of a kind that draws one.
     """
 
     spec: Any
@@ -24,6 +25,7 @@ class LiveValue(Struct, frozen=True, gc=False):
     cells: tuple[Cell, ...]
     fresh: bool = True
     item: Any = None
+    trend: str = ""
 
 
 class LiveObject(NamedTuple):

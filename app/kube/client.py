@@ -124,6 +124,30 @@ class KubeClient:
             finally:
                 exchange.close()
 
+    async def stream(self, path: str, params: Params, *, patience: float | None = _REQUEST_S) -> AsyncGenerator[bytes, None]:
+        """The body of a GET as it arrives; an empty piece comes first, once the server has begun to answer. Raises KubeError.
+
+        `patience` is how long that may take (s); None where the server says nothing until there is something to say. When it ends is for
+        the caller to bound.
+        """
+        what = f"GET {path}"
+        with _translated(what, self.server):
+            async with asyncio.timeout(patience):
+                exchange = await self._ask("GET", path, params=params, accept="*/*")
+            try:
+                async with asyncio.timeout(_REQUEST_S):
+                    await _check(exchange, what)
+                yield b""
+                while True:
+                    piece = exchange.response.take()
+                    if piece:
+                        yield piece
+                    if exchange.response.complete:
+                        return
+                    await exchange.more()
+            finally:
+                exchange.close()
+
     async def _request(self, method: str, path: str, *, params: Params | None = None, content: bytes = b"", accept: str = _JSON) -> bytes:
         what = f"{method} {path}"
         with _translated(what, self.server):

@@ -8,13 +8,17 @@ from functools import partial
 
 import structlog
 
+from app.auth.access import AccessReviewer
 from app.cache.reports import Reports
 from app.cache.versions import Versions
 from app.clock import Clock
+from app.declared.below import Means
 from app.declared.declaration import Declaration
+from app.declared.live_kind import compile_kind
 from app.declared.loader import Loader
 from app.declared.mask import Mask
 from app.declared.means import Provider
+from app.declared.pod_logs import PodLogs
 from app.declared.secrets import Secrets
 from app.declared.served_names import ServedNames, served_names
 from app.declared.tenants import Tenant
@@ -80,6 +84,7 @@ def create_engine(
     clock: Clock,
     versions: Versions,
     catalog: Catalog,
+    access: AccessReviewer,
     reports: Reports,
     metrics: Metrics,
     apart: Apart,
@@ -102,6 +107,7 @@ def create_engine(
         Surroundings(clock, versions, reports, metrics, apart, mask),
         loops,
         open_=partial(_opener, provider=provider, client=client, clock=clock, watches=watches),
+        compile_=partial(compile_kind, means=Means(clock, mask, PodLogs(client, access))),
     )
     return LiveEngine(Loader(own=namespace), live_kinds, client, apart, namespace=namespace, service=settings.service)
 

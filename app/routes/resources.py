@@ -25,6 +25,7 @@ from app.kinds._catalog import Catalog, Objects
 from app.kube.records import Key
 from app.routes import subresources
 from app.routes.lists import AT_ONCE, MOST_KEPT, Page, measure, stream, whole
+from app.routes.live import LiveAnswers
 from app.routes.problems import Endpoint
 from app.routes.protobuf_rendering import ProtobufRenderer
 from app.routes.rendering import TABLE, Form, Renderer, form_of
@@ -97,13 +98,17 @@ def create_resources(
     clock: Clock,
     versions: Versions,
     observe: Observe = lambda _created: None,
+    live: LiveAnswers | None = None,
     rendered_bytes: int = RENDERED_BYTES,
 ) -> Endpoint:
     """The endpoint of all paths below /apis/GROUP/VERSION/.
 
-    `observe` hears, for each answer with objects, when one of them was measured (Unix ns): the one, or any one of a list.
+    `live` bounds answers that go on; who has it can end them. `observe` hears, for each answer with objects, when one of them was measured
+    (Unix ns): the one, or any one of a list.
     """
-    return Endpoint(Resources(catalog, gate=gate, versions=versions, clock=clock, observe=observe, rendered_bytes=rendered_bytes).answer)
+    bounds = LiveAnswers() if live is None else live
+    resources = Resources(catalog, gate=gate, versions=versions, clock=clock, observe=observe, live=bounds, rendered_bytes=rendered_bytes)
+    return Endpoint(resources.answer)
 
 
 class _Bound(NamedTuple):
@@ -133,11 +138,22 @@ def _bind(kind: Kind, collection: Objects, version: str, clock: Clock) -> _Bound
 class Resources:
     """Answers requests for objects. Reads references and version in one synchronous step, so that a list is of one moment."""
 
-    def __init__(self, catalog: Catalog, *, gate: Gate, versions: Versions, clock: Clock, observe: Observe, rendered_bytes: int) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        gate: Gate,
+        versions: Versions,
+        clock: Clock,
+        observe: Observe,
+        live: LiveAnswers,
+        rendered_bytes: int,
+    ) -> None:
         self._catalog = catalog
         self._gate = gate
         self._clock = clock
         self._observe = observe
+        self._live = live
         self._most_rendered = rendered_bytes // 2
         self._versions = versions
         self._bound: dict[_Where, _Bound] = {}
@@ -263,7 +279,9 @@ class Resources:
         if subresource is None:
             raise unknown_path()
         item = _present(bound, (info.namespace, info.name))
-        return await subresources.answer(scope, kind, info.version, subresource, Asked(item, query, caller), clock=self._clock)
+        return await subresources.answer(
+            scope, kind, info.version, subresource, Asked(item, query, caller), clock=self._clock, live=self._live
+        )
 
     async def _page(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], Page]:
         """The items of a list or of one page of it, and what its metadata tells."""

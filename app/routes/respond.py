@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from app.routes.live import LiveAnswers
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -25,7 +27,7 @@ NO_SNIFF = ("x-content-type-options", "nosniff")
 class Answer(Struct, frozen=True):
     """A response. Its body is `body`, or what `stream` gives, which has `length` bytes, -1 if nobody knows: it goes in chunks then.
 
-    What a `live` stream gives goes out at once, else in pieces of PIECE bytes.
+    What a stream gives goes out in pieces of PIECE bytes; with `live`, which bounds it, each at once.
 
     `headers` come on top of audit-id and, unless they set one, `Cache-Control: no-cache, private`.
     """
@@ -36,7 +38,7 @@ class Answer(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...] = ()
     stream: Chunks | None = None
     length: int = -1
-    live: bool = False
+    live: LiveAnswers | None = None
 
 
 async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
@@ -45,10 +47,17 @@ async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
     length = len(body) if stream is None else answer.length
     await send({"type": "http.response.start", "status": answer.status, "headers": _headers(scope, answer, length)})
     if scope["method"] == "HEAD" or answer.status == 304:
+        if stream is not None:
+            await stream.aclose()
         await send({"type": "http.response.body", "body": b""})
         return
-    if stream is not None:
-        async with aclosing(stream if answer.live else gather(stream)) as pieces:
+    if stream is not None and answer.live is not None:
+        async with answer.live.bounded(scope), aclosing(stream) as pieces:
+            await send({"type": "http.response.body", "body": b"", "more_body": True})  # the head, before there is anything to say
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+    elif stream is not None:
+        async with aclosing(gather(stream)) as pieces:
             async for piece in pieces:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
     elif length > PIECE:

@@ -5,23 +5,30 @@ from dataclasses import asdict
 from app.clock import Clock
 from app.kinds._base import Asked, Kind, Subresource, Told
 from app.routes.documents import indent
+from app.routes.live import LiveAnswers
 from app.routes.rendering import TABLE, Form, form_of, metadata_of, printed
 from app.routes.respond import TEXT, Answer, Scope, header, joined_header
 from app.wire.accept import Target, is_meta, is_plain, negotiate, wants_pretty
 from app.wire.metadata import list_metadata
+from app.wire.status import bad_request
 from app.wire.table import encode_cells, encode_columns, head, row
 
 
-async def answer(scope: Scope, kind: Kind, version: str, subresource: Subresource, asked: Asked, *, clock: Clock) -> Answer:
+async def answer(
+    scope: Scope, kind: Kind, version: str, subresource: Subresource, asked: Asked, *, clock: Clock, live: LiveAnswers
+) -> Answer:
     """The answer to a GET of a subresource of one object. Raises Problem.
 
     Text goes out as text whatever Accept says, as the logs of a pod do.
     """
     if subresource.schema is None:
+        if scope.get("http_version") == "1.0":
+            raise bad_request(f"{subresource.name} goes in chunks: ask by HTTP/1.1")
+        live.check()
         told = await subresource.answer(asked)
         if isinstance(told.body, bytes):
             return Answer(200, told.body, TEXT)
-        return Answer(200, content_type=TEXT, stream=told.body, live=True)
+        return Answer(200, content_type=TEXT, stream=told.body, live=live)
     negotiated = negotiate(joined_header(scope, b"accept"), allows=_tabular if subresource.tabular else is_plain)
     form = form_of(negotiated, asked.query)
     told = await subresource.answer(asked)

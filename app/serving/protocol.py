@@ -1,6 +1,7 @@
 """uvicorn's httptools protocol with what an API server on the open network needs: the caller's certificate, limits, clean refusals."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
@@ -28,6 +29,9 @@ HEADER_SECONDS = 10.0
 REQUEST_SECONDS = 60.0
 """Time for an answer to be made and taken, as with kube-apiserver's --request-timeout; then the connection is cut. A peer that does not
 read would hold its request's place among those in flight for ever."""
+
+LIVE = "kubeglance.live"
+"""The ASGI extension by which an answer that goes on while nothing happens asks for more time, and to hear when nobody waits for it."""
 
 GOODBYE_SECONDS = 1.0
 """Time for a peer to answer the end of TLS when the server closes a connection that is idle or misused; then it is cut. Peers that do
@@ -64,6 +68,8 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._answering: RequestResponseCycle | None = None
         self._header_timer: asyncio.TimerHandle | None = None
         self._request_timer: asyncio.TimerHandle | None = None
+        self._gone: Callable[[], None] | None = None
+        self._extensions = {LIVE: self._goes_on}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # only stream transports come here
         """Read the certificate once: it is the connection's, and so the same for all its requests."""
@@ -75,6 +81,8 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._stop_header_timer()
         self._stop_request_timer()
         self._unset_keepalive_if_required()  # uvicorn leaves it running after an error
+        if self._gone is not None:
+            self._gone()
         if self._answering is not None:  # uvicorn tells the newest request only: one with others behind it would write on, and fail
             self._answering.disconnected = True
             self._answering.message_event.set()
@@ -119,6 +127,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope[PEER_KEY] = self._peer  # type: ignore[literal-required]  # ASGI servers may add keys
+        self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item]
         self._reading_headers = True
         self._header_bytes = 0
         self._message_bytes = 0
@@ -187,7 +196,14 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._answering = cycle
         self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
 
+    def _goes_on(self, seconds: float, gone: Callable[[], None]) -> None:
+        """The answer under way may take so long; `gone` is called if the peer goes meanwhile."""
+        self._stop_request_timer()
+        self._request_timer = self.loop.call_later(seconds, self._request_late)
+        self._gone = gone
+
     def on_response_complete(self) -> None:
+        self._gone = None
         if not self.transport.is_closing():  # else the peer has to take the rest within the same time
             self._stop_request_timer()
         super().on_response_complete()

@@ -232,3 +232,33 @@ async def test_a_watch_that_is_refused_says_why() -> None:
 def test_no_body_of_an_error_crashes_it(code: int, body: bytes) -> None:
     """Whatever an error's body is, the error is ours and tells the code."""
     assert str(code) in str(status_error("GET /", code, body))
+
+
+async def test_a_stream_gives_pieces_as_they_come() -> None:
+    """First an empty piece when the server has begun to answer, then what comes, as it comes."""
+    requests: list[httpx.Request] = []
+
+    def server(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, stream=Stream(b"one\ntw", b"o\n"))
+
+    async with _client(server) as client:
+        pieces = [piece async for piece in client.stream("/log", {"follow": "true"}, patience=None)]
+
+    assert (b"", b"one\ntwo\n") == (pieces[0], b"".join(pieces))
+    assert ("*/*", {"follow": "true"}) == (requests[0].headers["Accept"], dict(requests[0].url.params))
+
+
+async def test_a_stream_that_is_refused_says_why() -> None:
+    """A Status comes before the stream, a loss within it."""
+    refused = httpx.Response(400, json={"kind": "Status", "reason": "BadRequest", "message": "container is waiting to start"})
+    async with _client(lambda _: refused) as client:
+        with pytest.raises(KubeError, match="waiting to start") as caught:
+            await anext(client.stream("/log", {}))
+    assert caught.value.status == 400
+
+    async with _client(lambda _: httpx.Response(200, stream=Stream(b"one\n", ConnectionResetError(104, "reset")))) as client:
+        pieces = client.stream("/log", {})
+        assert [b"", b"one\n"] == [await anext(pieces), await anext(pieces)]
+        with pytest.raises(KubeUnavailable, match="the connection was closed"):
+            await anext(pieces)

@@ -11,6 +11,7 @@ from app.cache.collection import Collection
 from app.kinds._catalog import Catalog, Served
 from app.routes.app import create_app
 from app.routes.health import Check, HealthChecks, always_ok
+from app.routes.live import LiveAnswers
 from app.routes.problems import Endpoint
 from app.routes.resources import create_resources
 from app.routes.version import version_info
@@ -43,6 +44,7 @@ class Server:
     clock: ManualClock = field(default_factory=ManualClock)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     rendered_bytes: int = 1 << 20
+    live: LiveAnswers | None = None
     observed: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -53,6 +55,7 @@ class Server:
             clock=self.clock,
             versions=FakeVersions(),
             observe=self.observed.append,
+            live=self.live,
             rendered_bytes=self.rendered_bytes,
         )
         self.app: FastAPI = create_app(

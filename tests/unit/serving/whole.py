@@ -18,6 +18,7 @@ from app.auth.trust import Trust
 from app.kinds._catalog import Catalog, Served
 from app.routes.app import create_app
 from app.routes.health import HealthChecks
+from app.routes.live import LiveAnswers
 from app.routes.resources import create_resources
 from app.routes.version import version_info
 from app.serving.dispatch import Dispatcher
@@ -37,7 +38,14 @@ async def _no_sleep(_seconds: float) -> None:
     return
 
 
-def whole_app(trust: Trust, clock: ManualClock, served: Sequence[Served] | None = None, *, max_in_flight: int = 400) -> Dispatcher:
+def whole_app(
+    trust: Trust,
+    clock: ManualClock,
+    served: Sequence[Served] | None = None,
+    *,
+    max_in_flight: int = 400,
+    live: LiveAnswers | None = None,
+) -> Dispatcher:
     """What `serve` gives to its listener. Reviews let everybody read but what is in namespace "secret"."""
 
     def may(spec: dict[str, Any]) -> bool:
@@ -48,7 +56,7 @@ def whole_app(trust: Trust, clock: ManualClock, served: Sequence[Served] | None 
         trust, TokenAuthenticator(reviews, clock, sleep=_no_sleep), AccessReviewer(reviews, clock, sleep=_no_sleep), clock
     )
     catalog = Catalog(example_served() if served is None else served)
-    resources = create_resources(catalog, gate=gate, clock=clock, versions=FakeVersions(), rendered_bytes=MIB)
+    resources = create_resources(catalog, gate=gate, clock=clock, versions=FakeVersions(), live=live, rendered_bytes=MIB)
     app = create_app(
         catalog,
         resources,
