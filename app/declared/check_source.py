@@ -60,6 +60,7 @@ def sourced(source: Mapping[str, Any], types: Mapping[str, SourceType]) -> Sourc
         here = (*SOURCE, name)
         result = shaped(kind.spec, said, secret=True)
         findings += [each._replace(path=(*here, *each.path)) for each in result.findings]
+        findings += _unverified(said, here)
         findings += [each for each in _credentials(said, here, kind.spec) if not result.wrong.covers(each.path[len(here) :])]
         if result.model is not None and not result.wrong:
             found.append((kind, result.model))
@@ -79,6 +80,18 @@ def _credentials(said: Any, path: Path, model: type[Spec]) -> Iterator[Finding]:
             yield from _credentials(part, (*path, index), model)
     elif isinstance(said, str) and _has_credentials(said, str(path[-1])):
         yield Finding(path, "Forbidden: there are credentials in it", _remedy(model))
+
+
+def _unverified(said: Any, path: Path) -> Iterator[Finding]:
+    """Servers that are not verified, which has to be meant."""
+    if isinstance(said, dict):
+        for name, part in said.items():
+            if name == "insecureSkipVerify" and part is True:
+                yield Finding(
+                    (*path, name), "the server is not verified: whoever sits between reads and changes all", "tls.ca", warning=True
+                )
+            elif name != "items":
+                yield from _unverified(part, (*path, name))
 
 
 def _has_credentials(text: str, field: str) -> bool:

@@ -3,6 +3,8 @@
 import pytest
 
 from app.declared.check import ALONE, Around, Tenant
+from app.declared.check_source import sourced
+from collectors import sources
 from tests.unit.declared.canonical import QUEUES, changed
 from tests.unit.declared.checking import SHOP, checked, cool, of_shop, said
 
@@ -189,3 +191,11 @@ def test_cel_of_a_source_is_checked_where_it_stands() -> None:
     text = changed(QUEUES, "last: response.page_count", "last: respons.page_count")
 
     assert ['14:77: spec.source.http.paginate.page.last: nothing is named "respons"; did you mean "response"?'] == said(text)
+
+
+def test_a_server_that_is_not_verified_is_a_warning() -> None:
+    """It has to be written, and is told wherever it stands."""
+    (finding,) = sourced({"http": {"url": "https://x", "tls": {"insecureSkipVerify": True}}}, sources()).findings
+
+    assert finding.warning
+    assert finding.path == ("spec", "source", "http", "tls", "insecureSkipVerify")
