@@ -101,7 +101,7 @@ def create_engine(
         directory=settings.secret_dir,
         env_prefix=settings.secret_env_prefix,
     )
-    provider = Provider(secrets, mask, clock, allowed_networks=settings.source_allowed_networks)
+    provider = Provider(secrets, mask, clock, allowed_networks=settings.source_allowed_networks, folder=settings.source_dir)
     live_kinds = LiveKinds(
         catalog,
         Surroundings(clock, versions, reports, metrics, apart, mask),
