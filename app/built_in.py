@@ -25,7 +25,7 @@ class Usages:
         self, *, nodes: Nodes, pods: Pods, stats: Stats, node_usages: Collection, pod_usages: Collection, why: Why, versions: Versions
     ) -> None:
         """`node_usages` and `pod_usages` are those of metrics.k8s.io; `why` tells why there is none in them."""
-        views = Views(pods=pods, stats=stats, node_usages=node_usages, pod_usages=pod_usages, why=why)
+        views = Views(pods=pods, stats=stats, node_usages=node_usages, pod_usages=pod_usages, why=why, versions=versions)
 
         def members(absent: Callable[[Key], str | None]) -> Collection:
             return Collection(why=absent, version=versions.current)
@@ -36,9 +36,9 @@ class Usages:
         follow_pods(pods, of_pods, pod_itself, versions)
         follow_pods(pods, of_containers, its_containers, versions)
         self.served = (
-            Served(nodestats.KIND, Joined(of_nodes, views.node, views.nodes_version)),
-            Served(podstats.KIND, Joined(of_pods, views.pod, views.pods_version)),
-            Served(containerstats.KIND, Joined(of_containers, views.container, views.pods_version)),
+            Served(nodestats.KIND, Joined(of_nodes, views.node, views.version)),
+            Served(podstats.KIND, Joined(of_pods, views.pod, views.version)),
+            Served(containerstats.KIND, Joined(of_containers, views.container, views.version)),
         )
 
 

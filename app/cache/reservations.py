@@ -6,15 +6,16 @@ from msgspec import Struct
 
 from app.kube.records import ContainerRecord, PodRecord, Resources
 
+_NOTHING = Resources()
 ENDED = ("Succeeded", "Failed")
 """Phases of pods that hold nothing on their node any more."""
 
 
 class Reserved(Struct, frozen=True, gc=False):
-    """What the pods of a node asked for, as the scheduler counts it, their limits, and how many of them run."""
+    """What the pods of a node asked for, as the scheduler counts it, the sum of their limits, and how many of them run."""
 
-    requests: Resources = Resources()
-    limits: Resources = Resources()
+    requests: Resources = Resources(0, 0, 0)
+    limits: Resources = Resources(0, 0, 0)
     running: int = 0
 
 
@@ -41,13 +42,33 @@ def limits_of(pod: PodRecord) -> Resources:
 
 
 def reserved(pods: Iterable[PodRecord]) -> Reserved:
-    """The sums over a node's pods. Those that ended count no more."""
-    held = [pod for pod in pods if pod.phase not in ENDED]
-    return Reserved(
-        _sum(scheduled_requests(pod) for pod in held),
-        _sum(_prefer(pod.limits, _sum(container.limits for container in _lasting(pod))) for pod in held),
-        sum(pod.phase == "Running" for pod in held),
-    )
+    """The sums over a node's pods. Those that ended count no more.
+
+    A node has a hundred pods, and a list a hundred nodes in one step: so what nearly every pod is, containers alone, is added up as it
+    comes.
+    """
+    cpu = memory = storage = 0
+    cpu_limits = memory_limits = storage_limits = 0
+    running = 0
+    for pod in pods:
+        if pod.phase in ENDED:
+            continue
+        running += pod.phase == "Running"
+        for requests, limits in _parts(pod):
+            cpu += requests.cpu or 0
+            memory += requests.memory or 0
+            storage += requests.storage or 0
+            cpu_limits += limits.cpu or 0
+            memory_limits += limits.memory or 0
+            storage_limits += limits.storage or 0
+    return Reserved(Resources(cpu, memory, storage), Resources(cpu_limits, memory_limits, storage_limits), running)
+
+
+def _parts(pod: PodRecord) -> list[tuple[Resources, Resources]]:
+    """Requests and limits that sum up to what a node must have for the pod."""
+    if pod.requests == _NOTHING and pod.limits == _NOTHING and not any(each.init or each.ephemeral for each in pod.containers):
+        return [(each.requests, each.limits) for each in pod.containers]
+    return [(scheduled_requests(pod), _prefer(pod.limits, _sum(container.limits for container in _lasting(pod))))]
 
 
 def scheduled_requests(pod: PodRecord) -> Resources:

@@ -83,7 +83,9 @@ class Stats:
         if self._nodes.get(("", node)) is None:
             return
         known = self._known.get(node)
-        if known is not None and collector in known.troubles:
+        if known is None:
+            known = self._known[node] = NodeNow(self._step())  # from now on it is not one that was not heard of
+        elif collector in known.troubles:
             troubles = {name: trouble for name, trouble in known.troubles.items() if name != collector}
             known = self._known[node] = replace(known, troubles=troubles, version=self._step())
         if batch.stats is not None:
@@ -113,9 +115,8 @@ class Stats:
             known = self._known[node]
             self._known[node] = NodeNow(self._step(), troubles=known.troubles, times=known.times)
 
-    def _take(self, node: str, before: NodeNow | None, told: SummaryStats) -> None:
+    def _take(self, node: str, before: NodeNow, told: SummaryStats) -> None:
         """Put the stats of one body in place of those before. A kubelet that is stuck tells the same for ever: that is no news."""
-        before = before or NodeNow(0)
         times = sum((told.node.time if told.node is not None else 0, *(stats.time for stats in told.pods.values())))
         if before.times == times:
             return
@@ -157,10 +158,12 @@ class Stats:
         return self.version
 
     def _nodes_changed(self, changes: Sequence[NodeChange]) -> None:
-        """A deleted or re-created node loses all at once."""
+        """A deleted or re-created node loses all at once. Whether there is a node is something to say of its pods."""
         for old, new in changes:
-            if old is not None and (new is None or new.uid != old.uid) and self._known.pop(old.name, None) is not None:
+            if old is not None and (new is None or new.uid != old.uid):
+                self._known.pop(old.name, None)
                 self._ends.pop(old.name, None)
+            if old is None or new is None or new.uid != old.uid:
                 self._step()
 
     def _pods_changed(self, changes: Sequence[PodChange]) -> None:

@@ -13,6 +13,7 @@ from app.cache.reasons import Trouble
 from app.cache.reservations import Reserved, reserved
 from app.cache.stats import NodeNow, PodNow, Stats
 from app.cache.values import ContainerUsage, NodeUsage, PodUsage
+from app.cache.versions import Versions
 from app.kube.records import ContainerRecord, Key, NodeRecord, PodRecord
 from collectors._summary_records import ContainerStats
 
@@ -55,31 +56,29 @@ class ContainerView(Struct, frozen=True, gc=False):
 class Views:
     """Puts views together for members (app/cache/members.py). Each answer is a view and the version of its newest part.
 
-    What is gone counts as new as all that it is gone from, so that no version goes back.
+    A view without a usage says why, which follows from all that is known: it is as new as the newest of that. So no version goes back
+    either when a usage ends.
     """
 
-    def __init__(self, *, pods: Pods, stats: Stats, node_usages: Collection, pod_usages: Collection, why: Why) -> None:
+    def __init__(self, *, pods: Pods, stats: Stats, node_usages: Collection, pod_usages: Collection, why: Why, versions: Versions) -> None:
         """`node_usages` and `pod_usages` are collections of NodeUsage and PodUsage. `why` tells why there is none in them."""
         self._pods = pods
         self._stats = stats
         self._node_usages = node_usages
         self._pod_usages = pod_usages
         self._why = why
+        self._versions = versions
         self._reserved: dict[str, Reserved] = {}
         pods.listeners.append(self._pods_changed)
 
-    def nodes_version(self) -> int:
-        """The newest version of what is told of nodes."""
-        return max(self._stats.version, self._node_usages.version)
-
-    def pods_version(self) -> int:
-        """The newest version of what is told of pods."""
-        return max(self._stats.version, self._pod_usages.version)
+    def version(self) -> int:
+        """The newest version that any view can have."""
+        return self._versions.current
 
     def node(self, member: Item) -> tuple[NodeView, int]:
         """The view of a node."""
         node: NodeRecord = member.value
-        usage, version = _usage(self._node_usages, node.key)
+        usage, version = self._usage(self._node_usages, node.key)
         now = self._stats.node(node.name)
         held = self._reserved.get(node.name)
         if held is None:
@@ -90,7 +89,7 @@ class Views:
     def pod(self, member: Item) -> tuple[PodView, int]:
         """The view of a pod."""
         pod: PodRecord = member.value
-        usage, version = _usage(self._pod_usages, pod.key)
+        usage, version = self._usage(self._pod_usages, pod.key)
         node = self._stats.node(pod.node)
         now = node.pods.get(pod.key) if node is not None else None
         why = "" if usage is not None else self._why(Subject.POD, pod.key) or ""
@@ -102,7 +101,7 @@ class Views:
         pod, position = member.value
         container = pod.containers[position]
         whole: PodUsage | None
-        whole, version = _usage(self._pod_usages, pod.key)
+        whole, version = self._usage(self._pod_usages, pod.key)
         node = self._stats.node(pod.node)
         now = node.pods.get(pod.key) if node is not None else None
         usage, stats = None, None
@@ -111,13 +110,19 @@ class Views:
             stats = next((each for each in now.stats.containers if each.name == container.name), None) if now is not None else None
             if stats is not None and not container.is_same_instance(stats.started):
                 stats = None
-        why = "" if usage is not None else self._why_not(pod, container)
+        why = ""
+        if usage is None:
+            why, version = self._why_not(pod, container), self._versions.current
         return ContainerView(pod, container, whole, usage, stats, _troubles(node), why), self._newest(version, node)
 
     def _why_not(self, pod: PodRecord, container: ContainerRecord) -> str:
         if pod.phase == "Running" and not container.running:
             return f"container {container.name} does not run"
         return self._why(Subject.POD, pod.key) or ""
+
+    def _usage(self, usages: Collection, key: Key) -> tuple[Any, int]:
+        item = usages.get(key)
+        return (item.value, item.version) if item is not None else (None, self._versions.current)
 
     def _newest(self, version: int, node: NodeNow | None) -> int:
         return max(version, node.version if node is not None else self._stats.version)
@@ -127,11 +132,6 @@ class Views:
             for record in change:
                 if record is not None:
                     self._reserved.pop(record.node, None)
-
-
-def _usage(usages: Collection, key: Key) -> tuple[Any, int]:
-    item = usages.get(key)
-    return (item.value, item.version) if item is not None else (None, usages.version)
 
 
 def _troubles(node: NodeNow | None) -> Mapping[str, Trouble]:

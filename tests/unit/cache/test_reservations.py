@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.cache.reservations import limits_of, requests_of, reserved, scheduled_requests
 from app.kube.records import ContainerRecord, PodRecord, Resources
@@ -72,4 +74,20 @@ def test_what_is_reserved_on_a_node() -> None:
 
     told = reserved(pods)
     assert (told.requests.cpu, told.limits.cpu, told.running) == (150 * M, 150 * M, 1)
-    assert reserved([]).requests == Resources()
+    assert reserved([]).requests == Resources(0, 0, 0)
+
+
+CONTAINERS = st.builds(
+    container,
+    st.none() | st.integers(0, 1000),
+    running=st.booleans(),
+    init=st.booleans(),
+    sidecar=st.booleans(),
+    ephemeral=st.booleans(),
+)
+
+
+@given(st.lists(st.builds(pod, CONTAINERS, CONTAINERS, CONTAINERS, requests=st.sampled_from([Resources(), WHOLE])), max_size=4))
+def test_a_node_must_have_the_sum_of_what_it_must_have_for_each_pod(pods: list[PodRecord]) -> None:
+    """However the pods are."""
+    assert reserved(pods).requests.cpu == sum(scheduled_requests(each).cpu or 0 for each in pods)
