@@ -82,11 +82,16 @@ class FakeAccess:
 
 
 async def told(
-    cluster: FakeCluster, item: Any = None, access: FakeAccess | None = None, *, most_bytes: int = MOST_BYTES, **query: str
+    cluster: FakeCluster,
+    item: Any = None,
+    access: FakeAccess | None = None,
+    *,
+    most_bytes: int = MOST_BYTES,
+    query: Mapping[str, str] | None = None,
 ) -> bytes:
     logs = PodLogs(cluster, access or FakeAccess(), most_bytes=most_bytes)
     subresource = logs.subresource("Thing", lambda _value: source() if item is None else item)
-    body = (await subresource.answer(Asked(make_item("a", "x"), query, ANN))).body
+    body = (await subresource.answer(Asked(make_item("a", "x"), query or {}, ANN))).body
     assert not isinstance(body, bytes)
     async with aclosing(body) as pieces:
         return b"".join([piece async for piece in pieces])
@@ -136,7 +141,7 @@ def test_what_has_no_pods(item: Any) -> None:
 async def test_one_pod_has_its_log_as_it_is() -> None:
     cluster = FakeCluster(pod("x-1", owner="u1"), pod("other", owner="u2"))
 
-    assert b"log of x-1\n" == await told(cluster, tailLines="5")
+    assert b"log of x-1\n" == await told(cluster, query={"tailLines": "5"})
     assert [("/api/v1/namespaces/a/pods/x-1/log", {"limitBytes": MOST_BYTES, "tailLines": 5, "container": "main"})] == cluster.read
 
 
@@ -187,7 +192,7 @@ async def test_who_may_not_read_one_reads_none() -> None:
 )
 async def test_bad_query(query: dict[str, str], text: str) -> None:
     with pytest.raises(Problem, match=text) as caught:
-        await told(FakeCluster(pod("x-1", owner="u1")), **query)
+        await told(FakeCluster(pod("x-1", owner="u1")), query=query)
 
     assert 400 == caught.value.code
 
@@ -199,7 +204,7 @@ async def test_bad_query(query: dict[str, str], text: str) -> None:
 async def test_which_container(query: dict[str, str], container: str) -> None:
     """The one that is asked for, else the one that kubectl logs takes."""
     cluster = FakeCluster(pod("x-1", "first", "second", owner="u1", **{"kubectl.kubernetes.io/default-container": "second"}))
-    await told(cluster, **query)
+    await told(cluster, query=query)
 
     assert container == cluster.read[0][1]["container"]
 
@@ -225,7 +230,7 @@ async def test_a_log_that_cannot_be_opened(error: KubeError, code: int, text: st
     """It is told as a Status; that kubeglance lacks a right is never told as the caller's 403."""
     cluster = FakeCluster(pod("x-1", owner="u1"), logs={"x-1": [error]})
     with pytest.raises(Problem, match=text) as caught:
-        await told(cluster, follow=follow)
+        await told(cluster, query={"follow": follow})
 
     assert (code, ["x-1"]) == (caught.value.code, cluster.closed)
 
