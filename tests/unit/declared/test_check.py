@@ -178,7 +178,7 @@ def mutated(draw: st.DrawFn) -> str:
 def test_no_declaration_crashes_the_checker(text: str, around: Around) -> None:
     """Whatever stands where: faults with places in the file, and a declaration only without errors."""
     documents, faults = read(text, "x.json")
-    result = check(documents, around, types=TYPES, expressions=no_expressions)
+    result = check(documents, around, types=TYPES)
 
     for fault in result.faults:
         assert_inside(fault.place, text)
