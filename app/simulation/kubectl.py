@@ -4,20 +4,19 @@ With one difference: where kubectl would take Protobuf, this one takes JSON, whi
 """
 
 import ssl
-from collections.abc import Sequence
 from typing import Any
 
 import httpx
 
 from app.errors import KubeglanceError
 from app.wire.quantity import parse_bytes, parse_cpu
+from app.wire.tabwriter import in_columns
 
 _JSON = "application/json"
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
 _GROUP = "metrics.k8s.io"
 _VERSIONS = ("v1", "v1beta1")
-_MIN_WIDTH, _PADDING = 6, 3
 _MEBI = 2**20
 
 NOTHING = "No resources found"
@@ -64,7 +63,7 @@ class Kubectl:
             rows.append(
                 [name, f"{_millicores(cpu)}m", cpu_share, _mebibytes(memory), _percent(memory, parse_bytes(available.get("memory", "0")))]
             )
-        return _columns(rows, trailing=True)
+        return in_columns(rows, trailing=True)
 
     async def top_pods(self) -> str:
         """`kubectl top pods -A`: the sum of each pod's containers."""
@@ -73,7 +72,7 @@ class Kubectl:
             cpu = sum(_millicores(parse_cpu(container["usage"]["cpu"])) for container in item["containers"])
             memory = sum(parse_bytes(container["usage"]["memory"]) for container in item["containers"])
             rows.append([item["metadata"]["namespace"], item["metadata"]["name"], f"{cpu}m", _mebibytes(memory)])
-        return _columns(rows, trailing=True)
+        return in_columns(rows, trailing=True)
 
     async def get(self, resource: str, group: str) -> str:
         """`kubectl get RESOURCE.GROUP -A` of a namespaced kind: the server's own Table, in pages of 500."""
@@ -92,7 +91,7 @@ class Kubectl:
                 rows.append([row["object"]["metadata"]["namespace"], *(str(row["cells"][index]) for index in shown)])
             token = page["metadata"].get("continue", "")
             if not token:
-                return _columns(rows, trailing=False) if len(rows) > 1 else NOTHING
+                return in_columns(rows, trailing=False) if len(rows) > 1 else NOTHING
 
     async def _version(self, group: str) -> str:
         """The version of a group that comes first in discovery, as kubectl get takes it."""
@@ -142,11 +141,3 @@ def _mebibytes(count: int) -> str:
 
 def _percent(used: int, available: int) -> str:
     return f"{used * 100 // available}%" if available else "<unknown>"
-
-
-def _columns(rows: Sequence[Sequence[str]], *, trailing: bool) -> str:
-    """Columns as Go's tabwriter sets them for kubectl; `kubectl top` pads the last one too."""
-    widths = [max(_MIN_WIDTH, max(len(cell) for cell in column) + _PADDING) for column in zip(*rows, strict=True)]
-    if not trailing:
-        widths[-1] = 0
-    return "\n".join("".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
