@@ -11,7 +11,7 @@ from tests.e2e.controlplane import ControlPlane, Profile
 from tests.e2e.controlplane.waiting import wait_until
 from tests.e2e.endpoints import Prober
 from tests.e2e.kubeglance import Kubeglance
-from tests.e2e.registration import Registration, grant_access
+from tests.e2e.registration import API_SERVICES, Registration, grant_access
 
 API = "/apis/metrics.k8s.io/v1"
 
@@ -42,8 +42,16 @@ class Stage:
 
 
 @contextmanager
-def on_stage(plane: ControlPlane, name: str, kubelet_authority: Path, *, replicas: int = 1, flags: Sequence[str] = ()) -> Iterator[Stage]:
-    """Start kubeglance and register it; at the end unregister it first, then end it."""
+def on_stage(
+    plane: ControlPlane,
+    name: str,
+    kubelet_authority: Path,
+    *,
+    replicas: int = 1,
+    flags: Sequence[str] = (),
+    names: Sequence[str] = API_SERVICES,
+) -> Iterator[Stage]:
+    """Start kubeglance and register it under these APIServices; at the end unregister it first, then end it."""
     grant_access(plane)
     with ExitStack() as stack:
         started = [
@@ -52,10 +60,10 @@ def on_stage(plane: ControlPlane, name: str, kubelet_authority: Path, *, replica
         for replica in started:
             replica.wait_ready()
         if plane.profile is Profile.LOOPBACK:
-            registration = stack.enter_context(Registration(plane, port=started[0].port))
+            registration = stack.enter_context(Registration(plane, port=started[0].port, names=names))
             prober = None
         else:
-            registration = Registration(plane)
+            registration = Registration(plane, names=names)
             prober = stack.enter_context(Prober(plane, started))
             # Registered last so that it goes first: endpoints that are gone must find no APIService that needs them.
             stack.enter_context(registration)

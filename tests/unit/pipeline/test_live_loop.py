@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from app.cache.reports import Report, Reports
 from app.cache.versions import Versions
 from app.declared.declaration import Declaration
+from app.declared.live_kind import LiveKind
 from app.pipeline.live_loop import LiveLoop, Opener, Surroundings
 from app.pipeline.supervise import Supervisor
 from app.telemetry import Metrics
@@ -45,7 +46,8 @@ class _Stage:
         opener = Opener("fake", "fake://x", source if callable(source) else lambda: source)
         self._children.stop(NAME)
         before = self.loop.leave() if self.loop is not None else None
-        self.loop = LiveLoop(declared, FakeLive(declared), opener, self.around, before=before, first=first, on_shown=self._on_shown)
+        live = cast("LiveKind", FakeLive(declared))
+        self.loop = LiveLoop(declared, live, opener, self.around, before=before, first=first, on_shown=self._on_shown)
         self._children.start(NAME, self.loop.run)
         return self.loop
 
