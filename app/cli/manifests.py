@@ -13,7 +13,7 @@ from app import __version__
 from app.cli import names
 from app.cli.arguments import Parser
 from app.cli.flags import SETTINGS_FILE, parse
-from app.cli.objects import Manifest, Options, install
+from app.cli.objects import API_SERVICES, CONFIG_MAPS, Manifest, Options, install
 from app.cli.registrar_objects import registrar
 from app.cli.sources import load
 from app.errors import KubeglanceError, SettingsError
@@ -133,7 +133,7 @@ def _check(parser: Parser, arguments: argparse.Namespace) -> None:
 
 def _settings(parser: Parser, flags: Sequence[str]) -> Settings:
     """What kubeglance serve makes of these flags, once they are known to be good."""
-    given = parse(flags)
+    given = parse([CONFIG_MAPS, *flags])
     if given.help or given.version:
         parser.error("--arg: --help and --version end kubeglance serve at once: remove them")
     if given.settings_file is not None:
@@ -147,9 +147,8 @@ def _settings(parser: Parser, flags: Sequence[str]) -> Settings:
 
 def _rules(settings: Settings) -> Iterator[Manifest]:
     """What these settings need to read in the cluster."""
-    if settings.declarations or settings.declaration_config_maps:
-        # Whose groups there are already: no declaration may take the place of another server.
-        yield {"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list"]}
+    if settings.declarations and not settings.declaration_config_maps:
+        yield API_SERVICES
     if settings.cozystack:
         yield {"apiGroups": ["cozystack.io"], "resources": ["applicationdefinitions"], "verbs": ["list", "watch"]}
         yield {"apiGroups": ["helm.toolkit.fluxcd.io"], "resources": ["helmreleases"], "verbs": ["list", "watch"]}
@@ -166,6 +165,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         port=arguments.settings.secure_port,
         arguments=tuple(arguments.arg),
         rules=tuple(_rules(arguments.settings)),
+        config_maps=arguments.settings.declaration_config_maps,
     )
 
 

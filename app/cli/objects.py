@@ -14,6 +14,14 @@ Manifest = dict[str, Any]
 
 _USER = 1000
 _SYSTEM_NAMESPACES = frozenset({"default", "kube-system"})
+_SERVICE = "kubeglance"
+"""What kubeglance serve takes for the name of its own Service, if it is not told another."""
+
+CONFIG_MAPS = "--declaration-config-maps"
+
+API_SERVICES: Manifest = {"apiGroups": ["apiregistration.k8s.io"], "resources": ["apiservices"], "verbs": ["list"]}
+"""Tells whose groups there are already: no declaration may take the place of another server."""
+
 _TLS_FOLDER = "/etc/kubeglance/tls"
 
 
@@ -23,13 +31,14 @@ class Options:
 
     image: str
     namespace: str = "kube-system"
-    service: str = "kubeglance"
+    service: str = _SERVICE
     replicas: int = 2
     cert_secret: str = "kubeglance-tls"  # noqa: S105 -- the name of a Secret
     ca: bytes | None = None
     port: int = 10250  # what metrics-server listens on too: firewalls between control plane and nodes mostly let it through
     arguments: tuple[str, ...] = ()
     rules: tuple[Manifest, ...] = ()  # what these arguments need beyond what every install needs
+    config_maps: bool = True  # whether declarations are read from ConfigMaps of the namespace; it costs nothing as long as there are none
 
 
 def install(options: Options, kinds: Sequence[Kind], *, api_services: bool = True) -> dict[str, list[Manifest]]:
@@ -83,12 +92,22 @@ def _own_rights(options: Options) -> Iterator[Manifest]:
             {"apiGroups": [""], "resources": ["nodes", "persistentvolumeclaims", "pods"], "verbs": ["list", "watch"]},
             # The kubelet's own authorisation: /metrics/resource is nodes/metrics, /stats/summary is nodes/stats.
             {"apiGroups": [""], "resources": ["nodes/metrics", "nodes/stats"], "verbs": ["get"]},
+            *([API_SERVICES] if options.config_maps else []),
             *options.rules,
         ],
     )
     yield _binding(options, "ClusterRoleBinding", f"system:{options.service}", "ClusterRole", f"system:{options.service}")
     yield _binding(options, "ClusterRoleBinding", f"{options.service}:system:auth-delegator", "ClusterRole", "system:auth-delegator")
     yield _binding(options, "RoleBinding", f"{options.service}-auth-reader", "Role", "extension-apiserver-authentication-reader")
+    if options.config_maps:
+        name = f"{options.service}-declarations"
+        yield {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": metadata(options, name, namespace=options.namespace),
+            "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list", "watch"]}],
+        }
+        yield _binding(options, "RoleBinding", name, "Role", name, namespace=options.namespace)
 
 
 def _readers(options: Options, kinds: Sequence[Kind]) -> Iterator[Manifest]:
@@ -124,13 +143,13 @@ def _cluster_role(options: Options, name: str, rules: list[Manifest], labels: Ma
     }
 
 
-def _binding(options: Options, kind: str, name: str, role_kind: str, role: str) -> Manifest:
-    """Binds a role to our ServiceAccount. The one Role that we need is kube-system's."""
-    namespace = "kube-system" if kind == "RoleBinding" else None
+def _binding(options: Options, kind: str, name: str, role_kind: str, role: str, *, namespace: str = "kube-system") -> Manifest:
+    """Binds a role to our ServiceAccount; a Role that of `namespace`."""
+    where = namespace if kind == "RoleBinding" else None
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": kind,
-        "metadata": metadata(options, name, namespace=namespace),
+        "metadata": metadata(options, name, namespace=where),
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role_kind, "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": options.service, "namespace": options.namespace}],
     }
@@ -196,6 +215,8 @@ def _container(options: Options) -> Manifest:
             f"--secure-port={options.port}",
             f"--tls-cert-file={_TLS_FOLDER}/tls.crt",
             f"--tls-private-key-file={_TLS_FOLDER}/tls.key",
+            *([] if options.service == _SERVICE else [f"--service={options.service}"]),
+            *([CONFIG_MAPS] if options.config_maps and not any(flag.startswith(CONFIG_MAPS) for flag in options.arguments) else []),
             *options.arguments,
         ],
         "ports": [{"name": "https", "containerPort": options.port, "protocol": "TCP"}],

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from msgspec import Struct
 
 from app.errors import KubeglanceError
@@ -40,6 +39,8 @@ class Tenant(Struct, frozen=True):
 
 def parse_tenants(text: str) -> dict[str, Tenant]:
     """The tenants by namespace. Raises TenantsError, with all faults."""
+    import yaml  # noqa: PLC0415 -- where there are no tenants nobody needs YAML as long as nothing is declared
+
     try:
         found = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as exc:

@@ -106,7 +106,7 @@ def test_rights_are_the_least() -> None:
 
     assert {"get", "list", "watch"} >= {verb for rule in rules for verb in rule["verbs"]}
     assert "*" not in {word for rule in rules for words in rule.values() for word in words}
-    assert {"system:auth-delegator", "extension-apiserver-authentication-reader", "system:kubeglance"} == {
+    assert {"system:auth-delegator", "extension-apiserver-authentication-reader", "system:kubeglance", "kubeglance-declarations"} == {
         item["roleRef"]["name"] for item in objects() if item["kind"].endswith("Binding")
     }
 
@@ -257,3 +257,29 @@ def test_the_cert_manager_overlay_makes_the_secret_and_injects_its_ca() -> None:
 
     assert Options(image="x").cert_secret == leaf["secretName"]
     assert list(service_names("kubeglance", "kube-system")) == leaf["dnsNames"]
+
+
+def test_declarations_in_config_maps_can_be_switched_off() -> None:
+    """Then nothing of it is asked for; and a Service of another name is told to the server, which tells its own groups by it."""
+    off = [item for group in install(Options(image="x", service="glance", config_maps=False), load()).values() for item in group]
+
+    assert [] == [item for item in off if item["kind"] == "Role"]
+    assert "apiservices" not in {word for item in off for rule in item.get("rules", ()) for word in rule["resources"]}
+    (deployment,) = [item for item in off if item["kind"] == "Deployment"]
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert "--service=glance" in arguments
+    assert "--declaration-config-maps" not in arguments
+
+
+@pytest.mark.parametrize(
+    ("argument", "wanted"), [("--arg=--declaration-config-maps=false", 0), ("--arg=--declaration-config-maps", 1), ("--arg=--v=4", 1)]
+)
+def test_the_command_switches_config_maps_on_unless_told_otherwise(argument: str, wanted: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Once, with the Role that it needs."""
+    assert 0 == run([argument])
+    printed = list(yaml.safe_load_all(capsys.readouterr().out))
+
+    assert wanted == len([item for item in printed if item["kind"] == "Role"])
+    (deployment,) = [item for item in printed if item["kind"] == "Deployment"]
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert max(wanted, argument.count("config-maps")) == len([each for each in arguments if each.startswith("--declaration-config-maps")])
