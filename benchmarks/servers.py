@@ -1,4 +1,5 @@
-"""The servers that are measured: metrics-server as it is released, and kubeglance with and without its second source.
+"""The servers that are measured: metrics-server as it is released, and kubeglance in three widths: one source, both, all that is on by
+default.
 
 All have TLS with certificates of one authority, tokens of one ServiceAccount with the same RBAC, the same kubelets, the same resolution.
 """
@@ -80,13 +81,18 @@ def metrics_server(plane: ControlPlane, reader: str) -> Server:
 
 
 def kubeglance(plane: ControlPlane, reader: str) -> Server:
-    """kubeglance as it is by default: /metrics/resource every 15 s, /stats/summary every 30 s."""
-    return _kubeglance("kubeglance-both", plane, reader)
+    """kubeglance as it is by default: /metrics/resource every 15 s, the full /stats/summary every 30 s, live kinds."""
+    return _kubeglance("kubeglance-live", plane, reader)
+
+
+def kubeglance_both(plane: ControlPlane, reader: str) -> Server:
+    """kubeglance that serves metrics.k8s.io only, from both sources: /stats/summary is asked in short."""
+    return _kubeglance("kubeglance-both", plane, reader, "--live-kinds=false")
 
 
 def kubeglance_resource(plane: ControlPlane, reader: str) -> Server:
-    """kubeglance that asks what metrics-server asks: /metrics/resource."""
-    return _kubeglance("kubeglance", plane, reader, "--kubelet-summary=false")
+    """kubeglance that serves what metrics-server serves, and asks what that asks: /metrics/resource."""
+    return _kubeglance("kubeglance", plane, reader, "--live-kinds=false", "--kubelet-summary=false")
 
 
 def _kubeglance(name: str, plane: ControlPlane, reader: str, *flags: str) -> Server:

@@ -11,7 +11,7 @@ from benchmarks.cluster import Cluster
 from benchmarks.progress import say
 from benchmarks.rows import Row
 from benchmarks.scenarios import Scenario
-from benchmarks.servers import Server, kubeglance, kubeglance_resource, metrics_server
+from benchmarks.servers import Server, kubeglance, kubeglance_both, kubeglance_resource, metrics_server
 from benchmarks.workloads._base import Alone, Idle, Loaded, Workload
 from tests.e2e.controlplane import programs
 
@@ -39,13 +39,15 @@ def _rows(scenario: Scenario, cluster: Cluster, only: frozenset[str]) -> Iterato
     if not idle and not loaded:
         return
     with ExitStack() as stack:
-        ours, both, peer = (
-            stack.enter_context(closing(start(cluster.plane, cluster.token))) for start in (kubeglance_resource, kubeglance, metrics_server)
+        ours, both, live, peer = (
+            stack.enter_context(closing(start(cluster.plane, cluster.token)))
+            for start in (kubeglance_resource, kubeglance_both, kubeglance, metrics_server)
         )
-        _serve(scenario, (ours, both, peer))
+        _serve(scenario, (ours, both, live, peer))
         for second in idle:
-            yield from second.run(Idle(scenario, cluster, ours, both, peer))
+            yield from second.run(Idle(scenario, cluster, ours, both, live, peer))
         both.close()
+        live.close()
         for third in loaded:
             yield from third.run(Loaded(scenario, cluster, ours, peer))
 

@@ -129,7 +129,7 @@ class Grown:
         return kubeconfig
 
     def _start_kubeglance(self, kubeconfig: Path) -> None:
-        """With both collectors and the intervals that are its defaults."""
+        """With both collectors and the intervals that are its defaults, for metrics.k8s.io only."""
         pair = self._authority.server("kubeglance", "kubeglance", dns=["localhost"], ips=["127.0.0.1"])
         self._run(
             "kubeglance",
@@ -146,6 +146,7 @@ class Grown:
             "--kubelet-use-node-status-port",
             "--kubelet-preferred-address-types=InternalIP",
             f"--metric-resolution={RESOLUTION}s",
+            "--live-kinds=false",
             "--shutdown-delay-duration=0s",
         )
 

@@ -22,15 +22,16 @@ class Alone:
 
 @dataclass(frozen=True)
 class Idle(Alone):
-    """All servers: `both` is kubeglance with its second source."""
+    """All servers: `both` is kubeglance with its second source, `live` is the same with live kinds too."""
 
     ours: Server
     both: Server
+    live: Server
     peer: Server
 
     @property
-    def servers(self) -> tuple[Server, Server, Server]:
-        return self.ours, self.both, self.peer
+    def servers(self) -> tuple[Server, Server, Server, Server]:
+        return self.ours, self.both, self.live, self.peer
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """What it costs to know the values when nobody asks: CPU time for each scrape of a node, and memory.
 
-All three servers run side by side and are left alone. CPU time is that of the whole process tree over windows of two intervals, divided by
+All four servers run side by side and are left alone. CPU time is that of the whole process tree over windows of two intervals, divided by
 how often this server asked for /metrics/resource meanwhile, as the kubelets have counted. It holds all that a server does: watches, timers,
-and with kubeglance's second source the summaries too.
+and with kubeglance's second source the summaries too, in full with live kinds.
 """
 
 import time
@@ -17,8 +17,10 @@ from tests.e2e.controlplane.waiting import wait_until
 
 CPU = Figure("cpu_per_node_scrape", "ms", Better.LOWER, 0.7)
 CPU_BOTH = Figure("cpu_per_node_scrape_both", "ms", Better.LOWER, 1.2)
+CPU_LIVE = Figure("cpu_per_node_scrape_live", "ms", Better.LOWER)
 MEMORY = Figure("rss_idle", "MiB", Better.LOWER, 0.75, of_memory=True)
 MEMORY_BOTH = Figure("rss_idle_both", "MiB", Better.LOWER, 0.75, of_memory=True)
+MEMORY_LIVE = Figure("rss_idle_live", "MiB", Better.LOWER, of_memory=True)
 
 MIB = 2**20
 _SAMPLES = 5
@@ -28,10 +30,12 @@ _SAMPLES = 5
 def run(stage: Idle) -> list[Row]:
     """CPU time first, and memory once enough rounds of scraping are over."""
     judges = stage.scenario.judges
-    ours, both, peer = _cpu(stage)
-    rows = [Row(CPU, ours, peer, judged=judges(CPU)), Row(CPU_BOTH, both, peer, judged=judges(CPU_BOTH))]
-    ours, both, peer = _memory(stage)
-    return [*rows, Row(MEMORY, ours, peer, judged=judges(MEMORY)), Row(MEMORY_BOTH, both, peer, judged=judges(MEMORY_BOTH))]
+    found = (((CPU, CPU_BOTH, CPU_LIVE), _cpu(stage)), ((MEMORY, MEMORY_BOTH, MEMORY_LIVE), _memory(stage)))
+    return [
+        Row(figure, values, peer, judged=judges(figure))
+        for figures, (*widths, peer) in found
+        for figure, values in zip(figures, widths, strict=True)
+    ]
 
 
 def _cpu(stage: Idle) -> list[list[float]]:
@@ -77,4 +81,4 @@ def _memory(stage: Idle) -> list[list[float]]:
     return values
 
 
-WORKLOAD = Workload((CPU, CPU_BOTH, MEMORY, MEMORY_BOTH), run)
+WORKLOAD = Workload((CPU, CPU_BOTH, CPU_LIVE, MEMORY, MEMORY_BOTH, MEMORY_LIVE), run)

@@ -100,7 +100,7 @@ def test_only_a_full_run_judges_memory() -> None:
     """A small cluster has the same rows."""
     of_memory = {figure.name for figure in workloads.FIGURES if not QUICK.judges(figure)}
 
-    assert {"rss_idle", "rss_idle_both", "rss_after_lists"} == of_memory
+    assert {"rss_idle", "rss_idle_both", "rss_idle_live", "rss_after_lists"} == of_memory
     assert all(FULL.judges(figure) for figure in workloads.FIGURES)
     assert FULL.rounds >= 5
     assert FULL.windows >= 5
