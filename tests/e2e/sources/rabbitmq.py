@@ -25,13 +25,13 @@ def skip_reason() -> str | None:
 
 
 class RabbitMQServer(Server):
-    """Queues survive a restart where they are durable. The certificate is for HOST and localhost."""
+    """Queues survive a restart where they are durable. The certificate, of `authority`, is for HOST and localhost."""
 
     name = "rabbitmq"
 
     def __init__(self, authority: FiledAuthority) -> None:
         super().__init__()
-        self._authority = authority
+        self.authority = authority
         pair = authority.server("rabbitmq", HOST, dns=[HOST, "localhost"])
         for source, name in ((pair.certificate, "tls.crt"), (pair.key, "tls.key")):
             self._put(name, source.read_bytes())
@@ -85,7 +85,7 @@ class RabbitMQServer(Server):
     def admin(self, method: str, path: str, body: Any = None) -> httpx.Response:
         """A request to the management API."""
         if self._client is None:
-            context = ssl.create_default_context(cafile=self._authority.certificate)
+            context = ssl.create_default_context(cafile=self.authority.certificate)
             self._client = httpx.Client(
                 base_url=f"https://localhost:{self.port}/api", verify=context, auth=(USER, PASSWORD), timeout=20, trust_env=False
             )
@@ -97,6 +97,12 @@ class RabbitMQServer(Server):
         for _ in range(messages):
             message = {"properties": {"delivery_mode": 2}, "routing_key": queue, "payload": "x", "payload_encoding": "string"}
             self.admin("POST", f"exchanges/{vhost}/amq.default/publish", message).raise_for_status()
+
+    def change_password(self, password: str) -> None:
+        """Of USER, whom we are too."""
+        self.admin("PUT", f"users/{USER}", {"password": password, "tags": "administrator"}).raise_for_status()
+        assert self._client is not None
+        self._client.auth = (USER, password)
 
     def wait_counted(self, queues: Mapping[str, int], *, seconds: float = 60) -> None:
         """Until the management plugin tells so many messages of each queue: it counts some seconds later."""

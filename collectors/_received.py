@@ -1,0 +1,67 @@
+"""Bounds for clients that read whole answers before they hand out any of them: how much a connection may receive, and for how long."""
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+_TCP_INFO = getattr(socket, "TCP_INFO", None)  # Linux has it
+_BYTES_RECEIVED = 128
+"""Where tcpi_bytes_received (uint64) is in struct tcp_info of linux/tcp.h, since Linux 4.1."""
+
+LOOK_SECONDS = 0.02
+
+
+class Bound(Enum):
+    """What was passed."""
+
+    BYTES = "bytes"
+    TIME = "time"
+
+
+class Meter:
+    """Counts what a connection receives, by the kernel's count, and cuts it when that is too much or takes too long.
+
+    On systems that do not tell how much it was, time alone counts.
+    """
+
+    def __init__(self, transport: asyncio.BaseTransport, cut: Callable[[], None]) -> None:
+        self._socket: Any = transport.get_extra_info("socket")
+        self._cut = cut
+        self.passed: Bound | None = None
+        """The bound for which the connection was cut."""
+
+    def received(self) -> int:
+        """Bytes so far; 0 where that is not known."""
+        if _TCP_INFO is None:
+            return 0
+        try:
+            told = self._socket.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED + 8)
+        except OSError:  # no TCP, or closed meanwhile
+            return 0
+        return int(struct.unpack_from("=Q", told, _BYTES_RECEIVED)[0]) if len(told) >= _BYTES_RECEIVED + 8 else 0
+
+    @contextmanager
+    def at_most(self, limit: int, seconds: float) -> Iterator[None]:
+        """Within, the connection is cut soon after it has received more than `limit` bytes, and after `seconds`."""
+        loop = asyncio.get_running_loop()
+        most, latest = self.received() + limit, loop.time() + seconds
+        timer: asyncio.TimerHandle | None = None
+
+        def look() -> None:
+            nonlocal timer
+            self.passed = Bound.BYTES if self.received() > most else Bound.TIME if loop.time() > latest else None
+            if self.passed is None:
+                timer = loop.call_later(LOOK_SECONDS, look)
+            else:
+                self._cut()
+
+        look()
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
