@@ -171,7 +171,7 @@ def selections(item: Any) -> list[Selection]:
     namespace, name = str(metadata["namespace"]), str(metadata["name"])
     group = str(item.get("apiVersion", "")).rpartition("/")[0]
     spec = _mapping(item.get("spec"))
-    if (group, item.get("kind")) == ("", "Pod"):
+    if isinstance(spec.get("containers"), list | tuple):  # kube-apiserver's lists of its own kinds do not say what their items are
         return [Selection(namespace, name=name)]
     if (group, item.get("kind")) == ("helm.toolkit.fluxcd.io", "HelmRelease"):
         return [_release(namespace, name, spec, _mapping(item.get("status")))]

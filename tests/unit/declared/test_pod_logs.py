@@ -100,7 +100,7 @@ async def told(
 @pytest.mark.parametrize(
     ("item", "expected"),
     [
-        (source("Pod", "v1"), [Selection("a", name="x")]),
+        ({"metadata": {"name": "x", "namespace": "a"}, "spec": {"containers": []}}, [Selection("a", name="x")]),
         (source("Deployment", "apps/v1", spec={"selector": {"matchLabels": {"app": "x", "tier": "y"}}}), [Selection("a", "app=x,tier=y")]),
         (source("Service", "v1", spec={"selector": {"app": "x"}}), [Selection("a", "app=x")]),
         (source(spec={"selector": {"matchExpressions": EXPRESSIONS}}), [Selection("a", "k in (a,b),!n")]),
