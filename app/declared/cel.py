@@ -114,7 +114,7 @@ class Program:
         try:
             value = self._evaluate(over.activation)
             plain = value.plain_value()
-            failed = value.type() == _ERROR
+            failed = type(plain) is str and value.type() == _ERROR  # an error's plain value is its message
         except (RuntimeError, TypeError, ValueError, SystemError) as exc:  # what the binding raises for C++ errors and odd values
             raise _of_runtime(str(exc)) from None
         if failed:
