@@ -70,16 +70,32 @@ def shaped(model: type[M], value: Any, *, secret: bool = False) -> Shaped[M]:
         try:
             return Shaped(model.model_validate(rest), list(findings.values()), wrong)
         except ValidationError as err:
-            # Unknown fields come first: what one was most likely meant to be is neither missing nor at its default.
-            for detail in sorted(err.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden"):
-                path = _path(detail["loc"], rest)
-                if not wrong.covers(path):
-                    finding = findings.setdefault(path, _finding(path, detail, model, secret=secret))
+            for path, details in _by_path(err, rest).items():
+                # What a model says of its fields together is not told while one of them is wrong.
+                if not (wrong.touches(path) if details[0]["type"] == "value_error" else wrong.covers(path)):
+                    finding = findings.setdefault(path, _finding(path, details, model, secret=secret))
                     wrong.add((*path[:-1], finding.nearest) if finding.key else path)
                 if len(findings) > MOST_FINDINGS:
                     return Shaped(None, list(findings.values()), wrong)
-                rest = _mended(rest, path, detail["type"], model)
+                rest = _mended(rest, path, details[0]["type"], model)
     return Shaped(None, list(findings.values()), wrong)
+
+
+def _by_path(err: ValidationError, value: Any) -> dict[Path, list[ErrorDetails]]:
+    """The errors by where they are in `value`.
+
+    Unknown fields come first: what one was most likely meant to be is neither missing nor at its default. Where a value may be of several
+    types each of them has errors; those of a type that the value is not of say nothing if there is another one that has others.
+    """
+    details = sorted(err.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
+    placed = [(_path(each, value), each) for each in details]
+    better = {path[:length] for path, _ in placed for length in range(len(path))}
+    better |= {path for path, each in placed if each["type"] not in _EXPECTED}
+    found: dict[Path, list[ErrorDetails]] = {}
+    for path, each in placed:
+        if each["type"] not in _EXPECTED or path not in better:
+            found.setdefault(path, []).append(each)
+    return found
 
 
 def _copy(value: Any) -> Any:
@@ -89,16 +105,15 @@ def _copy(value: Any) -> Any:
     return [_copy(part) for part in value] if isinstance(value, list) else value
 
 
-def _path(location: Sequence[str | int], within: Any) -> Path:
+def _path(detail: ErrorDetails, within: Any) -> Path:
     """Where in `within` pydantic points to, without the names of unions' members and of keys' checks that it puts in between."""
-    path: list[str | int] = []
-    value = within
+    location, path, value = detail["loc"], [], within
     for index, part in enumerate(location):
         if _has(value, part):
+            path.append(part)
             value = value[part]
-        elif index < len(location) - 1 or not isinstance(value, dict) or part == "[key]":
-            continue
-        path.append(part)
+        elif detail["type"] == "missing" and index == len(location) - 1:
+            path.append(part)
     return tuple(path)
 
 
@@ -108,7 +123,8 @@ def _has(value: Any, part: str | int) -> bool:
     return isinstance(value, dict) and part in value
 
 
-def _finding(path: Path, detail: ErrorDetails, model: type[BaseModel], *, secret: bool) -> Finding:
+def _finding(path: Path, details: Sequence[ErrorDetails], model: type[BaseModel], *, secret: bool) -> Finding:
+    detail = details[0]
     kind, value = detail["type"], detail["input"]
     if kind == "extra_forbidden":
         known = [name for each in _models_at(model, path[:-1]) for name in _fields(each)]
@@ -122,7 +138,8 @@ def _finding(path: Path, detail: ErrorDetails, model: type[BaseModel], *, secret
         near = nearest_word(value, choices) if isinstance(value, str) else ""
         return Finding(path, _said("Unsupported", value, secret=secret), listed(choices), near)
     near = _WORDS_OF_YAML_1_1.get(value.lower(), "") if kind == "bool_type" and isinstance(value, str) else ""
-    return Finding(path, _said("Invalid", value, secret=secret), _EXPECTED.get(kind) or _bound(detail), near)
+    expected = dict.fromkeys(_EXPECTED.get(each["type"]) or _bound(each) for each in details)
+    return Finding(path, _said("Invalid", value, secret=secret), " or ".join(expected), near)
 
 
 def _said(word: str, value: Any, *, secret: bool) -> str:

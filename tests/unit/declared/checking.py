@@ -30,6 +30,7 @@ class DatabaseSpec(Spec):
     dialect: str = ""
     page: Paging | None = None
     path: str = ""
+    options: dict[str, str | Value] = Field(default_factory=dict)
 
 
 def _open(_spec: Any, _means: Means) -> Source:

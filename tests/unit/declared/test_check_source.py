@@ -42,6 +42,14 @@ def source_faults(source: str, around: Around = ALONE) -> list[str]:
             ["spec.source.database.page.size: Invalid value; expected at most 500"],
             id="the source's own bounds; no value of a source is shown",
         ),
+        pytest.param(
+            "{database: {host: x, options: {a: {valu: b}, c: 5, d: e}}}",
+            [
+                'spec.source.database.options.a.valu: unknown field; did you mean "value"?',
+                "spec.source.database.options.c: Invalid value; expected text or a mapping",
+            ],
+            id="a field that may be of two types",
+        ),
         pytest.param("{database: x}", ["spec.source.database: Invalid value; expected a mapping"], id="a source has fields"),
         pytest.param("{database: }", ["spec.source.database: Invalid value: null; expected a mapping"], id="a source without fields"),
         pytest.param(

@@ -19,6 +19,16 @@ This page is made from the models that check declarations.
 # yaml-language-server: $schema=liveresource.json
 ```
 
+`kubeglance check FILE|DIR` ends with 0 if all is well (there may be warnings), with 1 if a declaration is wrong, with 2 for wrong use.
+It asks no cluster; `--kubeconfig` has it look at what the cluster serves too: groups of others, and names that kubectl knows already.
+Each fault is one line, `FILE:LINE:COLUMN: PATH: what is wrong; expected ...; did you mean ...?`; `-o json` gives the same as
+
+```json
+{"files": 1, "errors": 1, "warnings": 0, "declarations": [{"name": "queues.msg.example.com", "file": "q.yaml", "line": 1, "column": 1}],
+ "faults": [{"severity": "error", "file": "q.yaml", "line": 33, "column": 32, "path": "spec.additionalPrinterColumns[1].priorty",
+             "message": "unknown field", "expected": "", "nearest": "priority"}]}
+```
+
 A declaration is YAML 1.2 or JSON, at most 1 MiB a file; several documents may stand in a YAML file.
 Unknown fields are errors. `yes`, `no`, `on` and `off` are text, as are dates.
 CEL is the [Common Expression Language](https://cel.dev), as in Kubernetes.
