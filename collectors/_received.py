@@ -40,7 +40,7 @@ class Meter:
             return 0
         try:
             told = self._socket.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED + 8)
-        except OSError:  # no TCP, or closed meanwhile
+        except (OSError, ValueError):  # no TCP, or closed meanwhile
             return 0
         return int(struct.unpack_from("=Q", told, _BYTES_RECEIVED)[0]) if len(told) >= _BYTES_RECEIVED + 8 else 0
 
