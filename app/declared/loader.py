@@ -114,9 +114,11 @@ class Loader:
         checked = self._check(documents, around)
         held = self._held(parsed, checked, around, namespace)
         if held:
-            # What is new must not clash with what is held either.
+            # What is new must not clash with what is held either. What is faulty has been told why.
+            places = {each.place for each in checked.declarations}
             others = [*around.others, *(each.declaration for each in held.values())]
-            checked = self._check(documents, around._replace(others=others))
+            again = self._check([each for each in documents if each.positions.start in places], around._replace(others=others))
+            checked = Checked(again.declarations, list(dict.fromkeys([*checked.faults, *again.faults])))
             held |= self._held(parsed, checked, around, namespace)
         good = {each.place: each for each in checked.declarations}
         taken = {

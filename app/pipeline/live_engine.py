@@ -3,7 +3,7 @@
 Imported when something is declared, and not before: with it come models, checks, and CEL.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import structlog
@@ -41,14 +41,25 @@ log = structlog.get_logger(__name__)
 class LiveEngine:
     """See declarations.Engine. `apply` is not called again before it has ended."""
 
-    def __init__(self, loader: Loader, live_kinds: LiveKinds, client: KubeClient, apart: Apart, *, namespace: str, service: str) -> None:
-        """`namespace` and `service` are kubeglance's own: APIServices that lead there are ours."""
+    def __init__(
+        self,
+        loader: Loader,
+        live_kinds: LiveKinds,
+        client: KubeClient,
+        apart: Apart,
+        *,
+        namespace: str,
+        service: str,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`namespace` and `service` are kubeglance's own: APIServices that lead there are ours. `close` gives back what sources share."""
         self._loader = loader
         self._live_kinds = live_kinds
         self._client = client
         self._apart = apart
         self._namespace = namespace
         self._service = service
+        self._close = close
         self._told = ""
         self._taken: tuple[Sequence[Text], dict[str, Tenant]] | None = None
 
@@ -61,6 +72,10 @@ class LiveEngine:
         await self._live_kinds.apply(loaded, tenants)
         self._taken = (texts, tenants)
         return cluster is not None
+
+    async def aclose(self) -> None:
+        """Call it when nothing is collected any more."""
+        self._close()
 
     async def _cluster(self) -> ServedNames | None:
         try:
@@ -109,7 +124,7 @@ def create_engine(
         open_=partial(_opener, provider=provider, client=client, clock=clock, watches=watches),
         compile_=partial(compile_kind, means=Means(clock, mask, PodLogs(client, access))),
     )
-    return LiveEngine(Loader(own=namespace), live_kinds, client, apart, namespace=namespace, service=settings.service)
+    return LiveEngine(Loader(own=namespace), live_kinds, client, apart, namespace=namespace, service=settings.service, close=provider.close)
 
 
 def _opener(
