@@ -217,7 +217,7 @@ class Kubeglance:
             with memory.loading():
                 from app.pipeline.live_engine import create_engine  # noqa: PLC0415
 
-            return create_engine(
+            made = create_engine(
                 settings,
                 namespace=namespace,
                 client=self._client,
@@ -231,6 +231,8 @@ class Kubeglance:
                 loops=loops,
                 watches=watches,
             )
+            self._closing.append(made.aclose)
+            return made
 
         places = Places(settings.declarations, settings.tenants, namespace if settings.declaration_config_maps else "")
         self.declarations = Declarations(
