@@ -23,6 +23,8 @@ _SCALARS = frozenset({
     "getHours", "getMinutes", "getSeconds", "getMilliseconds", "hasValue", "type",
 })  # fmt: skip
 
+_INDEXED = frozenset({"_[_]", "_?._", "_[?_]"})
+
 
 def can_grow(node: Node) -> bool:
     """Whether a value can become much larger than the variables and the expression are together."""
@@ -67,6 +69,8 @@ def _bound(node: Node, variables: Mapping[str, Any], loops: Mapping[str, float])
 def _of_call(call: Call, variables: Mapping[str, Any], loops: Mapping[str, float]) -> float:
     if call.function in _SCALARS or call.function.startswith("math."):
         return _SMALL
+    if call.function in _INDEXED:
+        return _of_element(call.arguments[0], variables, loops)
     target = _bound(call.target, variables, loops) if call.target is not None else 0
     arguments = [_bound(part, variables, loops) for part in call.arguments]
     match call.function, arguments:
@@ -76,12 +80,20 @@ def _of_call(call: Call, variables: Mapping[str, Any], loops: Mapping[str, float
             return target * (separator + 1)
         case "format", _:
             return target * _PRECISION + sum(arguments)
-        case "_[_]" | "_?._" | "_[?_]", [of, *_]:
-            return of
         case "string" | "_+_" | "_?_:_", _:
             return sum(arguments, _SMALL)
         case _:  # no other function gives back more than its text with each character quoted, or in a list
             return 2 * (target + sum(arguments))
+
+
+def _of_element(of: Node, variables: Mapping[str, Any], loops: Mapping[str, float]) -> float:
+    """The largest element of a list, or member of a map, that is at hand; else no more than the whole of it."""
+    at_hand, value = _at_hand(of, variables, loops)
+    if at_hand and isinstance(value, Mapping):
+        return max(map(_size, value.values()), default=0)
+    if at_hand and isinstance(value, list | tuple):
+        return max(map(_size, value), default=0)
+    return _bound(of, variables, loops)
 
 
 def _of_loop(loop: Loop, variables: Mapping[str, Any], loops: Mapping[str, float]) -> float:

@@ -46,7 +46,6 @@ _METADATA: Schema = {
     "properties": {
         "name": {"type": "string"},
         "namespace": {"type": "string"},
-        "uid": {"type": "string"},
         "creationTimestamp": {"type": "string"},
         "labels": {"type": "object", "additionalProperties": {"type": "string"}},
         "annotations": {"type": "object", "additionalProperties": {"type": "string"}},

@@ -59,7 +59,7 @@ def compile_schema(schema: Schema) -> Validate:
     choices = schema.get("enum")
     if choices is not None:
         check = _with_choices(check, choices)
-    return check
+    return _or_null(check) if schema.get("nullable") is True else check
 
 
 def compile_pattern(pattern: str) -> Callable[[str], bool]:
@@ -67,6 +67,10 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
     program = compile_cel(f"text.matches({json.dumps(pattern, ensure_ascii=False)})", {"text": None})
     program({"text": ""})  # what is wrong with a pattern is told by its first use
     return lambda text: program({"text": text}) is True
+
+
+def _or_null(check: Validate) -> Validate:
+    return lambda value, path: None if value is None else check(value, path)
 
 
 def _anything(_schema: Schema) -> Validate:
@@ -212,6 +216,7 @@ def _object(schema: Schema) -> Validate:
     properties = {name: (compile_schema(part), part.get("nullable") is True) for name, part in schema.get("properties", {}).items()}
     additional = schema.get("additionalProperties")
     of_others = compile_schema(additional) if isinstance(additional, Mapping) else None
+    others_may_be_null = isinstance(additional, Mapping) and additional.get("nullable") is True
     keeps_others = schema.get("x-kubernetes-preserve-unknown-fields") is True
     required = schema.get("required", ())
     least, most = schema.get("minProperties", 0), schema.get("maxProperties")
@@ -223,12 +228,10 @@ def _object(schema: Schema) -> Validate:
         for name, part in value.items():
             known = properties.get(name)
             if known is not None:
-                if part is not None:
+                if part is not None or known[1]:
                     checked[name] = known[0](part, f"{path}.{name}")
-                elif known[1]:
-                    checked[name] = None
             elif of_others is not None:
-                if part is not None:
+                if part is not None or others_may_be_null:
                     checked[name] = of_others(part, f"{path}.{name}")
             elif keeps_others:
                 checked[name] = part

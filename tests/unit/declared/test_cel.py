@@ -185,10 +185,12 @@ class TestBounds:
             "item.list.map(a, a.name + '.' + item.name).join(', ')",
             "item.list.filter(a, a.on).map(a, {'name': a.name, 'of': item.name})",
             "'%s has %d'.format([item.name, item.list.size()])",
+            "item.map.map(k, {'name': k, 'of': item.name, 'value': item.map[k]})",
         ],
     )
     def test_what_people_write_is_not_refused(self, text: Any) -> None:
-        evaluate(text, {"name": "a/b" * 100, "list": [{"name": "n" * 100, "on": True}] * 1000})
+        a_map = {f"key{index}": {"text": "x" * 1000} for index in range(1000)}
+        evaluate(text, {"name": "a/b" * 100, "list": [{"name": "n" * 100, "on": True}] * 1000, "map": a_map})
 
 
 def test_types_are_told() -> None:
