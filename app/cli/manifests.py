@@ -105,6 +105,7 @@ def _parser() -> Parser:
         metavar="GROUP",
         help="an API group of declared kinds whose reader roles the registrar may make, repeatable",
     )
+    parser.add_argument("--pod-logs", action="store_true", help="let kinds that ask for /log read the logs of pods, for callers who may")
     parser.add_argument("--dir", type=Path, help="write a kustomize base into this folder instead of printing")
     return parser
 
@@ -145,8 +146,10 @@ def _settings(parser: Parser, flags: Sequence[str]) -> Settings:
     return settings
 
 
-def _rules(settings: Settings) -> Iterator[Manifest]:
+def _rules(settings: Settings, *, pod_logs: bool) -> Iterator[Manifest]:
     """What these settings need to read in the cluster."""
+    if pod_logs:
+        yield {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
     if settings.declarations and not settings.declaration_config_maps:
         yield API_SERVICES
     if settings.cozystack:
@@ -164,7 +167,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         ca=None if arguments.ca_file is None else _read_bundle(arguments.ca_file),
         port=arguments.settings.secure_port,
         arguments=tuple(arguments.arg),
-        rules=tuple(_rules(arguments.settings)),
+        rules=tuple(_rules(arguments.settings, pod_logs=arguments.pod_logs)),
         config_maps=arguments.settings.declaration_config_maps,
     )
 

@@ -111,6 +111,17 @@ def test_rights_are_the_least() -> None:
     }
 
 
+def test_logs_of_pods_are_read_only_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Kinds with /log need it; nobody else gets it."""
+    rule = {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}
+
+    def rules(*argv: str) -> list[Any]:
+        assert 0 == run([*argv])
+        return [rule for item in yaml.safe_load_all(capsys.readouterr().out) for rule in item.get("rules", ())]
+
+    assert (False, True) == (rule in rules(), rule in rules("--pod-logs"))
+
+
 def test_the_pod_keeps_to_the_restricted_standard() -> None:
     """Pod Security Standards, level restricted, and a read-only root."""
     (deployment,) = of_kind("Deployment")
