@@ -125,6 +125,7 @@ class _Checker:
         spec = resource.spec
         yield from check_names.findings(resource)
         yield from check_names.beside(resource, others)
+        yield from check_names.beside_built_in(spec)
         if self._around.cluster is not None:
             yield from check_names.served(spec, self._around.cluster)
         source = check_source.sourced(spec.source, self._types)

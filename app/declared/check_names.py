@@ -1,8 +1,10 @@
 """The names of a declared kind: by the rules of CRDs, beside other declarations, and beside what the cluster serves."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
+from app import kinds
 from app.declared.declaration import Declaration
 from app.declared.faults import Path
 from app.declared.finding import Finding, duplicate, invalid, repeated
@@ -91,9 +93,24 @@ def beside(resource: LiveResource, others: Sequence[Declaration]) -> Iterator[Fi
             elif name in taken:
                 what = f'"{name}" is also a name of {place}'
                 yield Finding(path, what, f"{name}.{spec.group} in kubectl, or another name", warning=True)
-        kinds = {theirs.names.kind, f"{theirs.names.kind}List"}
-        if same_group and kinds & {spec.names.kind, f"{spec.names.kind}List"}:
+        their_kinds = {theirs.names.kind, f"{theirs.names.kind}List"}
+        if same_group and their_kinds & {spec.names.kind, f"{spec.names.kind}List"}:
             yield Finding((*NAMES, "kind"), f'Duplicate value: "{spec.names.kind}" is a kind of {place} already')
+
+
+def beside_built_in(spec: LiveResourceSpec) -> Iterator[Finding]:
+    """Names that kubectl takes for kinds that kubeglance brings along, or for the pods and nodes that two of them are named like."""
+    for path, name in _named(spec):
+        if (resource := _built_in().get(name)) is not None:
+            what = f'"{name}" is a name of {resource}, which kubeglance serves too'
+            yield Finding(path, what, f"{name}.{spec.group} in kubectl, or another name", warning=True)
+
+
+@cache
+def _built_in() -> Mapping[str, str]:
+    return {
+        name: f"{kind.resource}.{kind.group}" for kind in kinds.load() for name in (kind.resource, kind.singular, *kind.short_names) if name
+    }
 
 
 def served(spec: LiveResourceSpec, cluster: ServedNames) -> Iterator[Finding]:

@@ -224,3 +224,16 @@ def test_names_that_others_serve_are_warnings() -> None:
         ),
     ] == [str(fault) for fault in result.faults]
     assert 1 == len(result.declarations)
+
+
+def test_names_of_built_in_kinds_are_warnings() -> None:
+    """Known without a cluster."""
+    result = checked(queues("[q]", "[pst, q]"))
+
+    assert [
+        (
+            'q.yaml:8:70: warning: spec.names.shortNames[0]: "pst" is a name of podstats.live.kubeglance.io, which kubeglance serves too; '
+            "expected pst.msg.example.com in kubectl, or another name"
+        )
+    ] == [str(fault) for fault in result.faults]
+    assert 1 == len(result.declarations)
