@@ -35,6 +35,9 @@ from collectors._summary_records import (
 )
 from collectors._summary_records import Interface as InterfaceStats
 
+_Shares = tuple[float, ...]
+"""Percent: some over 10, 60 and 300 seconds, and full."""
+_NOT_FULL = PsiFigures()
 _CALM = Pressure()
 _ALL_CALM = Pressures(_CALM, _CALM, _CALM)
 _MOST_VOLUMES, _MOST_INTERFACES = 256, 128
@@ -65,30 +68,33 @@ def _has_pressure(node: FullNode[Time] | None, pods: Iterable[FullPod[Time]]) ->
 
 
 class _PressureReader:
-    """Reads the pressures of one body. Equal ones become one object: most of most containers are zeros."""
+    """Reads the pressures of one body. A node has hundreds, most of them zeros: equal ones are read once, and are one object."""
 
     def __init__(self) -> None:
-        self._seen: dict[Pressure, Pressure] = {}
+        self._seen: dict[_Shares, Pressure | None] = {(0.0,) * 6: _CALM}
 
     def read(self, cpu: Psi | None, memory: Psi | None, io: Psi | None) -> Pressures | None:
         """The pressures of one node, pod or container; None if it tells none."""
-        parts = (self._one(cpu), self._one(memory), self._one(io))
-        if all(part is _CALM for part in parts):
+        of_cpu, of_memory, of_io = self._one(cpu), self._one(memory), self._one(io)
+        if of_cpu is _CALM and of_memory is _CALM and of_io is _CALM:
             return _ALL_CALM
-        return Pressures(*parts) if any(parts) else None
+        if of_cpu is None and of_memory is None and of_io is None:
+            return None
+        return Pressures(of_cpu, of_memory, of_io)
 
     def _one(self, psi: Psi | None) -> Pressure | None:
-        if psi is None or psi.some is None or not _is_share(psi.some) or (psi.full is not None and not _is_share(psi.full)):
+        if psi is None or psi.some is None:
             return None
-        some, full = psi.some, psi.full or PsiFigures()
-        pressure = Pressure(
-            *(round(100 * share) for share in (some.avg10, some.avg60, some.avg300, full.avg10, full.avg60, full.avg300)),
-        )
-        return _CALM if pressure == _CALM else self._seen.setdefault(pressure, pressure)
+        some, full = psi.some, psi.full or _NOT_FULL
+        shares = (some.avg10, some.avg60, some.avg300, full.avg10, full.avg60, full.avg300)
+        if shares not in self._seen:
+            self._seen[shares] = _pressure_of(shares)
+        return self._seen[shares]
 
 
-def _is_share(figures: PsiFigures) -> bool:
-    return all(0 <= share <= 100 for share in (figures.avg10, figures.avg60, figures.avg300))
+def _pressure_of(shares: _Shares) -> Pressure | None:
+    """None if one of them is no share."""
+    return Pressure(*(round(100 * share) for share in shares)) if all(0 <= share <= 100 for share in shares) else None
 
 
 def _pressure(reader: _PressureReader | None, part: FullNode[Time] | FullPod[Time] | FullContainer[Time]) -> Pressures | None:
@@ -171,7 +177,19 @@ def _container(container: FullContainer[Time], times: Times, pressures: _Pressur
 
 
 def _fs(fs: Fs[Time] | None, times: Times) -> FsStats | None:
-    return FsStats(times[fs.time] or 0, **_sizes(fs)) if fs is not None else None
+    """A filesystem. Without inodes there is nothing that could be free or used of them: some have none, and say 0."""
+    if fs is None:
+        return None
+    inodes = count(fs.inodes) or None
+    return FsStats(
+        time=times[fs.time] or 0,
+        available=count(fs.available_bytes),
+        capacity=count(fs.capacity_bytes),
+        used=count(fs.used_bytes),
+        inodes=inodes,
+        inodes_free=count(fs.inodes_free) if inodes else None,
+        inodes_used=count(fs.inodes_used) if inodes else None,
+    )
 
 
 def _share(fs: Fs[Time] | None, times: Times) -> FsStats | None:
@@ -182,35 +200,32 @@ def _share(fs: Fs[Time] | None, times: Times) -> FsStats | None:
 
 
 def _volume(volume: Volume[Time], times: Times) -> VolumeStats:
-    """A volume's zeros. Kubelets write all six numbers always, 0 for what the plugin did not tell.
+    """A volume's numbers. Kubelets write all six always, 0 for what the plugin did not tell.
 
     A capacity and nothing else is a block device. What is used is believed to be 0 only where something else shows that it was counted: all
     is available, or there are files.
     """
-    sizes = _sizes(volume)
-    block = bool(sizes["capacity"]) and not any(value for name, value in sizes.items() if name != "capacity")
-    if not sizes["capacity"]:
-        sizes["capacity"] = sizes["available"] = None
-        sizes["used"] = sizes["used"] or None
-    elif block or (not sizes["used"] and sizes["available"] != sizes["capacity"] and not sizes["inodes_used"]):
-        sizes["used"] = None
-    if block:
-        sizes["available"] = None
-    claim = (intern(volume.pvc_ref.namespace), intern(volume.pvc_ref.name)) if volume.pvc_ref is not None else None
-    return VolumeStats(times[volume.time] or 0, **sizes, name=intern(volume.name), claim=claim, block=block)
-
-
-def _sizes(fs: Fs[Time]) -> dict[str, int | None]:
-    """The six numbers. Without inodes there is nothing that could be free or used of them: some filesystems have none, and say 0."""
-    inodes = count(fs.inodes) or None
-    return {
-        "available": count(fs.available_bytes),
-        "capacity": count(fs.capacity_bytes),
-        "used": count(fs.used_bytes),
-        "inodes": inodes,
-        "inodes_free": count(fs.inodes_free) if inodes else None,
-        "inodes_used": count(fs.inodes_used) if inodes else None,
-    }
+    capacity, available, used = count(volume.capacity_bytes) or None, count(volume.available_bytes), count(volume.used_bytes)
+    inodes = count(volume.inodes) or None
+    inodes_free = count(volume.inodes_free) if inodes else None
+    inodes_used = count(volume.inodes_used) if inodes else None
+    block = capacity is not None and not (available or used or inodes)
+    if capacity is None or block:
+        available = None
+    if not used and (capacity is None or available != capacity) and not inodes_used:
+        used = None
+    return VolumeStats(
+        time=times[volume.time] or 0,
+        available=available,
+        capacity=capacity,
+        used=used,
+        inodes=inodes,
+        inodes_free=inodes_free,
+        inodes_used=inodes_used,
+        name=intern(volume.name),
+        claim=(intern(volume.pvc_ref.namespace), intern(volume.pvc_ref.name)) if volume.pvc_ref is not None else None,
+        block=block,
+    )
 
 
 def _network(network: Network[Time] | None, times: Times) -> NetworkStats | None:
