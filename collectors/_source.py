@@ -158,7 +158,7 @@ class Means:
     folder: Path | None = None
 
 
-class Unusable(NamedTuple):
+class Unusable(Struct, frozen=True):
     """Something in an answer that the source itself could not use: its index there, its name if it has one, and why, in one sentence."""
 
     index: int

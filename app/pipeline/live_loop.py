@@ -236,7 +236,7 @@ class LiveLoop:
         if self._error is not None:
             log.info("a source answers again", declaration=self._declaration.name, cause=str(self._error.cause), failures=self._failures)
         self._failures, self._error = 0, None
-        dropped = [*(Dropped(*each) for each in response.unusable), *mapped.dropped]
+        dropped = [*(Dropped(each.index, each.name, each.reason) for each in response.unusable), *mapped.dropped]
         error = ""
         if dropped:
             first = dropped[0]
