@@ -237,13 +237,6 @@ class LiveLoop:
             log.info("a source answers again", declaration=self._declaration.name, cause=str(self._error.cause), failures=self._failures)
         self._failures, self._error = 0, None
         dropped = [*(Dropped(each.index, each.name, each.reason) for each in response.unusable), *mapped.dropped]
-        error = ""
-        if dropped:
-            first = dropped[0]
-            named = f' "{first.name}"' if first.name else ""
-            error = (
-                f"{len(dropped)} of {len(dropped) + len(mapped.objects)} items are no objects; item {first.index}{named}: {first.reason}"
-            )
         self._around.metrics.collected(
             self._declaration.name, "success", seconds=self._took, at=observed / 1e9, objects=len(mapped.objects), dropped=len(dropped)
         )
@@ -255,7 +248,7 @@ class LiveLoop:
             took=self._took,
             size=response.size,
             failures=0,
-            error=self._around.mask(error),
+            error=self._around.mask(_remark(len(mapped.objects), dropped, mapped.blank, response.warnings)),
             failing=(),
         )
 
@@ -319,6 +312,20 @@ class LiveLoop:
                 await source.aclose()
         except Exception as exc:  # noqa: BLE001 -- whatever a source that is left does costs nobody else anything
             log.warning("a source could not be closed in order", declaration=self._declaration.name, error=self._around.mask(str(exc)))
+
+
+def _remark(objects: int, dropped: Sequence[Dropped], blank: Sequence[Dropped], warnings: Sequence[str]) -> str:
+    """What is to be said of a good collection, "" for nothing: what was lost first, then what is empty, then what the source says."""
+    if dropped:
+        return f"{len(dropped)} of {len(dropped) + objects} items are no objects; {_item(dropped[0])}"
+    if blank:
+        return f"{len(blank)} cells are empty; {_item(blank[0])}"
+    return warnings[0] if warnings else ""
+
+
+def _item(each: Dropped) -> str:
+    named = f' "{each.name}"' if each.name else ""
+    return f"item {each.index}{named}: {each.reason}"
 
 
 def _file(declaration: Declaration) -> str:
