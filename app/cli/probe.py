@@ -17,13 +17,14 @@ from pydantic import ValidationError
 
 from app.cli.arguments import Parser
 from app.cli.declared_files import NothingToRead, chosen
+from app.cli.kubectl_output import table
 from app.cli.names import LABEL, is_label
+from app.cli.rendered import rendered
 from app.clock import Clock, SystemClock
 from app.declared.declaration import Declaration
-from app.declared.live_kind import LiveKind, compile_kind
 from app.declared.mask import HIDDEN, Mask
 from app.declared.means import Provider
-from app.declared.objects import Dropped, Mapped
+from app.declared.objects import Dropped
 from app.declared.secrets import Secrets
 from app.errors import KubeError
 from app.kube import config
@@ -220,15 +221,14 @@ class _Probe:
         """What became of a response; the exit code."""
         for warning in response.warnings:
             self._say(f"\nWARNING of the source: {warning}")
-        live = compile_kind(declaration)
+        self._show_items(declaration, response.value)
         try:
-            self._show_items(declaration, response.value)
-            mapped = live.map(response.value, int(self._clock.wall() * 1e9), lambda: False)
+            found = rendered(declaration, response.value, self._clock)
         except CollectError as error:
             self._say(f"\nresponse: {self._json(response.value)}")
             return self._failed(error)
-        self._say("")
-        self._say("\n".join(_table(live, mapped)) if mapped.objects else "no objects")
+        mapped = found.mapped
+        self._say(f"\n{table(found.table, wide=True, namespaces=found.kind.namespaced).rstrip() or 'no objects'}")
         dropped: list[Dropped | Unusable] = [*response.unusable, *mapped.dropped]
         self._list("items became no objects", dropped)
         self._list("cells stay empty", mapped.blank)
@@ -266,14 +266,3 @@ class _Probe:
 
     def _say(self, text: str) -> None:
         print(self._mask(text), flush=True)
-
-
-def _table(live: LiveKind, mapped: Mapped) -> list[str]:
-    """The objects as kubectl get -o wide shows them."""
-    namespaced = live.kind.namespaced
-    rows = [[*(["NAMESPACE"] if namespaced else []), *(column.name.upper() for column in live.kind.columns)]]
-    for key, _, value in sorted(mapped.objects):
-        cells = ["" if cell is None else str(cell) for cell in live.kind.cells(key[1], value)]
-        rows.append([*([key[0]] if namespaced else []), *cells])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
