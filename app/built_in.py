@@ -10,9 +10,11 @@ from app.cache.joined import Joined
 from app.cache.members import follow_nodes, follow_pods, its_containers, pod_itself
 from app.cache.projection import Subject
 from app.cache.stats import Stats
+from app.cache.trends import Trends
 from app.cache.versions import Versions
 from app.cache.views import Views, Why
 from app.cache.volumes import Volumes
+from app.clock import Clock
 from app.kinds import containerstats, nodestats, podstats, volumestats
 from app.kinds._catalog import Served
 from app.kube.records import Key
@@ -42,10 +44,15 @@ class Usages:
         )
 
 
-def volumes(*, claims: Claims, pods: Pods, stats: Stats, forbidden: Callable[[], bool]) -> Served:
-    """The kind that shows how full the volumes of claims are. `forbidden()`: whether kube-apiserver refuses to list claims."""
-    joined = Joined(claims.members, Volumes(pods, stats.node, forbidden).join, lambda: stats.version)
-    return Served(volumestats.KIND, joined)
+class VolumeKind:
+    """The kind that shows how full the volumes of claims are. `run` keeps their trends, for ever."""
+
+    def __init__(self, *, claims: Claims, pods: Pods, stats: Stats, forbidden: Callable[[], bool], clock: Clock) -> None:
+        """`forbidden()`: whether kube-apiserver refuses to list claims."""
+        trends = Trends(volumestats.fullness, clock)
+        joined = Joined(claims.members, Volumes(pods, stats.node, forbidden, trends.of).join, lambda: stats.version)
+        self.served = Served(volumestats.KIND, joined)
+        self.run = partial(trends.run, joined)
 
 
 def _why_no_container(pods: Pods, why: Why, key: Key) -> str | None:

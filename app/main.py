@@ -48,7 +48,7 @@ from app.pipeline.faults import Faults
 from app.pipeline.pool import Pool
 from app.pipeline.scraper import Job, Surroundings
 from app.pipeline.sink import StatsSink
-from app.pipeline.supervise import Supervisor
+from app.pipeline.supervise import Run, Supervisor
 from app.pipeline.turns import Turns
 from app.routes.app import create_app
 from app.routes.health import Check, HealthChecks, always_ok
@@ -116,8 +116,8 @@ class Kubeglance:
             pods,
             Reflector(self._client, watched.one_config_map(NAMESPACE, NAME), ExtensionAuthentication(self.trust), clock),
         )
-        self._beside: list[Reflector[Any]] = []
-        """Watches that nobody waits for: where one fails, what it is for says so."""
+        self._beside: list[tuple[str, Run]] = []
+        """Tasks that nobody waits for: where a watch among them fails, what it is for says so."""
         self._jobs = _jobs(settings)
         self._pool: Pool | None = None
         self.declarations: Declarations | None = None
@@ -174,8 +174,10 @@ class Kubeglance:
         self._pool = Pool(self._jobs, self._settings, around, supervisor.children("scrape"))
         self.nodes.listeners.append(self._pool.nodes_changed)
         self.reports.askers.append(self._pool.reports)
-        for reflector in (*self._reflectors, *self._beside):
+        for reflector in self._reflectors:
             supervisor.guard(f"watch {reflector.name}", reflector.run)
+        for name, run in self._beside:
+            supervisor.guard(name, run)
         supervisor.guard("pulse", self._pulse)
         if self._settings.declarations or self._settings.declaration_config_maps:
             self._declare(supervisor)
@@ -283,7 +285,7 @@ class Kubeglance:
         """The built-in live kinds, if they are on: what is published of usage, joined with what full summaries tell besides."""
         if not self._settings.live_kinds:
             return []
-        from app.built_in import Usages, volumes  # noqa: PLC0415 -- who does not serve them does not pay for them
+        from app.built_in import Usages, VolumeKind  # noqa: PLC0415 -- who does not serve them does not pay for them
 
         ttl = time_to_live(self._settings.kubelet_summary_interval)
         self.stats = Stats(nodes=self.nodes, pods=self.pods, versions=versions, clock=self._clock, ttl=ttl)
@@ -299,8 +301,9 @@ class Kubeglance:
         )
         claims = Claims(self.pods, versions)
         watch = Reflector(self._client, watched.CLAIMS, claims, self._clock, listed=claims.listed)
-        self._beside.append(watch)
-        return [*joined.served, volumes(claims=claims, pods=self.pods, stats=self.stats, forbidden=lambda: _is_forbidden(watch))]
+        volumes = VolumeKind(claims=claims, pods=self.pods, stats=self.stats, forbidden=lambda: _is_forbidden(watch), clock=self._clock)
+        self._beside += [(f"watch {watch.name}", watch.run), ("trends of volumes", volumes.run)]
+        return [*joined.served, volumes.served]
 
     def _why(self, subject: Subject, key: Key) -> str | None:
         return self.store.why(subject, key)

@@ -51,6 +51,7 @@ class VolumeNow(Struct, frozen=True, gc=False):
     """A claim as it is now. `claim` is None where claims may not be listed, `stats` where no kubelet tells of it.
 
     `reason` is "" where there is nothing to explain. `shared`: the file system is larger than the claim, and so holds what others store.
+    `trend` is how full it was lately, in percent; see app/cache/trends.py.
     """
 
     claim: ClaimRecord | None
@@ -59,6 +60,7 @@ class VolumeNow(Struct, frozen=True, gc=False):
     mounts: tuple[Mount, ...]
     stats: VolumeStats | None = None
     shared: bool = False
+    trend: tuple[float | None, ...] = ()
 
 
 class _Told(NamedTuple):
@@ -73,11 +75,20 @@ class _Told(NamedTuple):
 class Volumes:
     """Joins claims with pods and statistics, when somebody reads."""
 
-    def __init__(self, pods: Pods, node: Callable[[str], NodeNow | None], forbidden: Callable[[], bool]) -> None:
-        """`node` is that of app/cache/stats.py; `forbidden()` tells whether kube-apiserver refuses to list claims."""
+    def __init__(
+        self,
+        pods: Pods,
+        node: Callable[[str], NodeNow | None],
+        forbidden: Callable[[], bool],
+        trend: Callable[[Key], tuple[float | None, ...]] = lambda _key: (),
+    ) -> None:
+        """`node` is that of app/cache/stats.py; `forbidden()` tells whether kube-apiserver refuses to list claims; `trend` gives how full
+        the volume of a claim was lately.
+        """
         self._pods = pods
         self._node = node
         self._forbidden = forbidden
+        self._trend = trend
 
     def join(self, member: Item) -> tuple[VolumeNow, int]:
         """What a member of app/cache/claims.py says now, and the version of the newest part of that."""
@@ -95,7 +106,7 @@ class Volumes:
             return VolumeNow(record, state, self._and_unlisted(record, reason), mounts)
         shared = _is_shared(record, told.stats)
         state, reason = _of(told, record, shared=shared)
-        return VolumeNow(record, state, self._and_unlisted(record, reason), mounts, told.stats, shared)
+        return VolumeNow(record, state, self._and_unlisted(record, reason), mounts, told.stats, shared, self._trend(key))
 
     def _and_unlisted(self, record: ClaimRecord | None, reason: str) -> str:
         """The reason, and why the claim itself is not known: then only what pods and kubelets tell is shown."""
@@ -134,7 +145,7 @@ def _without(record: ClaimRecord | None, pods: Sequence[PodRecord], nodes: Mappi
 
 def _silent(record: ClaimRecord | None, pod: PodRecord, node: NodeNow | None) -> str:
     """Why the kubelet of a running pod tells nothing of its claim."""
-    trouble = node.troubles.get(SOURCE) if node is not None else None
+    trouble = node.trouble(SOURCE) if node is not None else None
     if trouble is not None:
         return _failing(pod.node, trouble)
     if node is None or node.stats is None:
@@ -150,7 +161,7 @@ def _silent(record: ClaimRecord | None, pod: PodRecord, node: NodeNow | None) ->
 
 def _of(told: _Told, record: ClaimRecord | None, *, shared: bool) -> tuple[State, str]:
     """State and reason of a claim that a kubelet tells of."""
-    stats, trouble = told.stats, told.node.troubles.get(SOURCE)
+    stats, trouble = told.stats, told.node.trouble(SOURCE)
     if trouble is not None:
         return State.STALE, _failing(told.name, trouble)
     if told.pod.absent:

@@ -5,6 +5,7 @@ import msgspec
 from app.cache.volumes import Mount, State, VolumeNow
 from app.kinds import _live as live
 from app.kinds._base import Cell, Column, Kind
+from app.kinds._history import TREND, trend
 from app.kube.records import Key
 from app.wire.quantity import format_bytes
 from collectors._summary_records import FsStats
@@ -67,7 +68,13 @@ def cells(name: str, volume: VolumeNow) -> tuple[Cell, ...]:
         live.count_cell(stats.inodes_used),
         live.count_cell(stats.inodes_free),
         volume.reason or live.NOT_SET,
+        trend(volume.trend, 100, "blocks") or live.NOT_SET,
     )
+
+
+def fullness(volume: VolumeNow) -> int | None:
+    """How full it is, in percent: what its trend is of."""
+    return live.used_percent(volume.stats.used, volume.stats.available) if volume.stats is not None else None
 
 
 def _mode(volume: VolumeNow) -> str | None:
@@ -123,6 +130,7 @@ KIND = Kind(
         live.column("IUsed", "Inodes used; key: .status.inodesUsed.", wide=True),
         live.column("IFree", "Inodes free; key: .status.inodesFree.", wide=True),
         live.column("Reason", "Why there are no figures, or what to know of them; key: .status.reason.", wide=True),
+        TREND,
     ),
     schema={
         "description": "How full the volume of a persistent volume claim is, as the kubelet that mounts it measures it.",

@@ -35,7 +35,7 @@ UNLISTED = VolumeNow(None, State.REPORTED, "may not list", MOUNTS[:1], TOLD)
             REPORTED,
             (
                 "data", "8Mi", "1Gi", "1%", "1%", "Reported", "web-0 (+2)", Age(T),
-                "1016Mi", "1Gi", "fast", "pv-1", "Filesystem", "n1 (+1)", "36", "65500", "<none>",
+                "1016Mi", "1Gi", "fast", "pv-1", "Filesystem", "n1 (+1)", "36", "65500", "<none>", "<none>",
             ),
             id="measured, and mounted by three pods on two nodes",
         ),
@@ -43,7 +43,7 @@ UNLISTED = VolumeNow(None, State.REPORTED, "may not list", MOUNTS[:1], TOLD)
             DEVICE,
             (
                 "data", "<unknown>", "1Gi", "<unknown>", "<unknown>", "Block", "web-0", Age(T),
-                "<unknown>", "1Gi", "fast", "pv-1", "Block", "n1", "<unknown>", "<unknown>", "a device",
+                "<unknown>", "1Gi", "fast", "pv-1", "Block", "n1", "<unknown>", "<unknown>", "a device", "<none>",
             ),
             id="a raw device: its size and no more",
         ),
@@ -51,7 +51,7 @@ UNLISTED = VolumeNow(None, State.REPORTED, "may not list", MOUNTS[:1], TOLD)
             UNBOUND,
             (
                 "data", "<unknown>", "<unknown>", "<unknown>", "<unknown>", "Unbound", "<none>", Age(0),
-                "<unknown>", "1Gi", "<none>", "<none>", "Filesystem", "<none>", "<unknown>", "<unknown>", "no volume yet",
+                "<unknown>", "1Gi", "<none>", "<none>", "Filesystem", "<none>", "<unknown>", "<unknown>", "no volume yet", "<none>",
             ),
             id="a claim without a volume",
         ),
@@ -59,7 +59,7 @@ UNLISTED = VolumeNow(None, State.REPORTED, "may not list", MOUNTS[:1], TOLD)
             UNLISTED,
             (
                 "data", "8Mi", "1Gi", "1%", "1%", "Reported", "web-0", Age(T),
-                "1016Mi", "<unknown>", "<none>", "<none>", "<unknown>", "n1", "36", "65500", "may not list",
+                "1016Mi", "<unknown>", "<none>", "<none>", "<unknown>", "n1", "36", "65500", "may not list", "<none>",
             ),
             id="a claim of which only pods and kubelets tell",
         ),
@@ -88,6 +88,15 @@ def test_percentages(told: VolumeStats, used: str, inodes: str) -> None:
     """Never NaN, never above 100 %, never made up."""
     cells = volumestats.cells("data", replace(REPORTED, stats=told))
     assert (used, inodes) == (cells[3], cells[4])
+
+
+def test_a_trend_is_of_what_users_can_have() -> None:
+    """Always the last column; from empty to full, a dot where nothing was seen. It is in no field: nobody sorts by glyphs."""
+    filling = replace(REPORTED, trend=(None, None, 0.0, 12.5, 50.0, 74.0, 99.0, 100.0))
+    assert volumestats.cells("data", filling)[-1] == "··▁▂▅▆██"
+    assert KIND.columns[-1].name == "Trend"
+    assert (volumestats.fullness(filling), volumestats.fullness(DEVICE), volumestats.fullness(UNBOUND)) == (1, None, None)
+    assert volumestats.json(filling) == volumestats.json(REPORTED)
 
 
 def test_fields() -> None:
