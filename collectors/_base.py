@@ -94,7 +94,8 @@ class Batch(Struct, frozen=True):
 
     `dropped` counts lines or entries that could not be used; each costs itself only. `agent_started` is when the kubelet itself
     started (Unix ns), None if the source does not tell it. `layout` is what the collector may use to read the next body of the same
-    source faster, None if nothing; only the collector knows what is in it. `stats` is what a full summary tells besides, None of others.
+    source faster, None if nothing; only the collector knows what is in it. `stats` is what a full summary tells besides, None of others;
+    `lacking` is why there are none though they were asked for.
     """
 
     node: Sample | None
@@ -103,6 +104,7 @@ class Batch(Struct, frozen=True):
     agent_started: int | None = None
     layout: object = None
     stats: SummaryStats | None = None
+    lacking: CollectError | None = None
 
 
 class Client(Protocol):

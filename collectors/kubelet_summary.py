@@ -35,16 +35,16 @@ class KubeletSummary:
 
     async def collect(self, target: Target, client: Client, *, received: float, layout: object = None) -> Batch:  # noqa: ARG002
         """Scrape once; see Collector.collect. It needs no layout."""
-        if self._full:
-            try:
-                body = await client.get(target.url + self.full_path, limit=BODY_LIMIT)
-            except CollectError as error:
-                if error.cause not in _FAILS_AS_A_WHOLE:
-                    raise
-            else:
-                return parse(body, received=received, full=True)
-        body = await client.get(target.url + self.path, limit=BODY_LIMIT)
-        return parse(body, received=received)
+        if not self._full:
+            return parse(await client.get(target.url + self.path, limit=BODY_LIMIT), received=received)
+        try:
+            body = await client.get(target.url + self.full_path, limit=BODY_LIMIT)
+        except CollectError as error:
+            if error.cause not in _FAILS_AS_A_WHOLE:
+                raise
+            body = await client.get(target.url + self.path, limit=BODY_LIMIT)
+            return replace(parse(body, received=received), lacking=error)
+        return parse(body, received=received, full=True)
 
 
 AnyPod = TypeVar("AnyPod", bound=Pod[Any])

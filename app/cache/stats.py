@@ -22,6 +22,11 @@ PAIR_MIN = 10 * 10**9
 _NO_TROUBLE: Mapping[str, Trouble] = {}
 
 
+def in_full(collector: str) -> str:
+    """The name of a source as far as it tells more than CPU and memory: what troubles only that."""
+    return f"{collector} in full"
+
+
 class PodNow(Struct, frozen=True, gc=False):
     """What is known of a pod: `stats` are the newest, `earlier` the network's sample to measure `stats.network` against, if there is one.
 
@@ -49,6 +54,10 @@ class NodeNow(Struct, frozen=True):
     pods: Mapping[Key, PodNow] = {}
     troubles: Mapping[str, Trouble] = _NO_TROUBLE
     times: int = 0
+
+    def trouble(self, collector: str) -> Trouble | None:
+        """Why there is no news of a source's stats; None if there is."""
+        return self.troubles.get(collector) or self.troubles.get(in_full(collector))
 
 
 class Stats:
@@ -79,30 +88,44 @@ class Stats:
         return known.pods.get(key) if known is not None else None
 
     def publish(self, node: str, collector: str, batch: Batch) -> None:
-        """Take a scrape that went well: its stats, if it has any, and that the source does not fail any more."""
+        """Take a scrape that went well: its stats, if it has any, and that the source does not fail any more.
+
+        A kubelet that told less than was asked for serves CPU and memory, and fails as far as the rest goes.
+        """
         if self._nodes.get(("", node)) is None:
             return
         known = self._known.get(node)
-        if known is None:
-            known = self._known[node] = NodeNow(self._step())  # from now on it is not one that was not heard of
-        elif collector in known.troubles:
-            troubles = {name: trouble for name, trouble in known.troubles.items() if name != collector}
-            known = self._known[node] = replace(known, troubles=troubles, version=self._step())
+        troubles = dict(known.troubles) if known is not None else {}
+        troubles.pop(collector, None)
+        full = in_full(collector)
+        if batch.lacking is None:
+            troubles.pop(full, None)
+        else:
+            troubles[full] = self._trouble(troubles.get(full), batch.lacking)
+        known = self._put_troubles(node, known, troubles)
         if batch.stats is not None:
             self._take(node, known, batch.stats)
 
     def failed(self, node: str, collector: str, error: CollectError) -> None:
-        """A scrape failed: what is known stays until its time ends, but is said to be old. It is news when the cause is another."""
+        """A scrape failed: what is known stays until its time ends, but is said to be old."""
         if self._nodes.get(("", node)) is None:
             return
         known = self._known.get(node)
-        before = known.troubles.get(collector) if known is not None else None
-        if before is not None and before.cause == error.cause:
-            return
-        trouble = Trouble(error.cause, before.since if before is not None else int(self._clock.wall() * 1e9))
-        troubles = {**(known.troubles if known is not None else {}), collector: trouble}
-        version = self._step()
-        self._known[node] = replace(known, troubles=troubles, version=version) if known is not None else NodeNow(version, troubles=troubles)
+        troubles = dict(known.troubles) if known is not None else {}
+        troubles[collector] = self._trouble(troubles.get(collector), error)
+        self._put_troubles(node, known, troubles)
+
+    def _trouble(self, before: Trouble | None, error: CollectError) -> Trouble:
+        """It lasts since the first of the failures in a row, whatever their causes."""
+        return Trouble(error.cause, before.since if before is not None else int(self._clock.wall() * 1e9))
+
+    def _put_troubles(self, node: str, known: NodeNow | None, troubles: Mapping[str, Trouble]) -> NodeNow:
+        """What is known of a node from now on. It is news where it is another trouble, or the first that is heard of the node."""
+        if known is None:
+            known = self._known[node] = NodeNow(self._step(), troubles=troubles)
+        elif troubles != known.troubles:
+            known = self._known[node] = replace(known, troubles=troubles, version=self._step())
+        return known
 
     def expire(self) -> None:
         """End what outlived its time."""

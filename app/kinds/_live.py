@@ -10,6 +10,7 @@ from typing import Any
 
 from app.cache.network import counters, rates
 from app.cache.reasons import Trouble
+from app.cache.stats import in_full
 from app.kinds._base import Age, Cell, Column
 from app.kube.records import Resources
 from app.wire.quantity import format_bytes, format_cpu
@@ -17,9 +18,9 @@ from app.wire.timestamps import format_time
 from collectors._summary_records import FsStats, NetworkStats, Pressure, Pressures
 
 GROUP, VERSIONS, CATEGORIES = "live.kubeglance.io", ("v1alpha1",), ("live",)
-SUMMARY = "kubelet_summary"
 UNKNOWN, NOT_SET, OF_HOST = "<unknown>", "<none>", "<host>"
 
+_SUMMARY = "kubelet_summary"
 _SECOND = 10**9
 _UIDS = uuid.UUID("6b7fb1a6-8a3b-4d1c-9f0e-0d5a2c4b7e11")
 _UNITS = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -200,20 +201,36 @@ def _pressure(pressure: Pressure | None) -> Object | None:
     }
 
 
-def fresh(troubles: Mapping[str, Trouble], sources: Mapping[str, bool], why: str) -> list[Object]:
-    """The condition Fresh. `sources` are those that the object's figures come from, with whether it has any of them.
+def sources(usage: str | None, *, stats: bool) -> dict[str, bool]:
+    """The sources of an object's figures, with whether it has any of them: that of its usage, if it has one, and the full summary."""
+    told = {_SUMMARY: stats, in_full(_SUMMARY): stats}
+    return told if usage is None else {**told, usage: True}
 
-    False: a source that figures are from fails now, so that they are of before. Unknown: there are none, `why` says why.
+
+def fresh(troubles: Mapping[str, Trouble], told: Mapping[str, bool], why: str) -> list[Object]:
+    """The condition Fresh. `told` are the sources that the object's figures come from, with whether it has any of them.
+
+    False: a source that figures are from fails now, so that they are of before. Unknown: there are none, `why` says why. Where another
+    source fails its figures are not there, and the message says why.
     """
-    failing = [(name, troubles[name]) for name, has in sources.items() if has and name in troubles]
+    failing = {name: troubles[name] for name, has in told.items() if has and name in troubles}
     if failing:
-        causes = ", ".join(f"{name}: {trouble.cause}" for name, trouble in failing)
-        since = format_time(min(trouble.since for _, trouble in failing))
-        message = f"the node cannot be scraped since {since} ({causes})"
-        return [condition("False", "CollectionFailed", message, since)]
+        since, causes = _since(failing), _causes(failing)
+        return [condition("False", "CollectionFailed", f"the node cannot be scraped since {since} ({causes})", since)]
     if why:
-        return [condition("False" if any(sources.values()) else "Unknown", "NoUsage", why)]
+        return [condition("False" if any(told.values()) else "Unknown", "NoUsage", why)]
+    missing = {name: troubles[name] for name, has in told.items() if not has and name in troubles}
+    if missing:
+        return [condition("True", "Collected", f"what else there could be cannot be scraped since {_since(missing)} ({_causes(missing)})")]
     return [condition("True", "Collected")]
+
+
+def _since(troubles: Mapping[str, Trouble]) -> str:
+    return format_time(min(trouble.since for trouble in troubles.values()))
+
+
+def _causes(troubles: Mapping[str, Trouble]) -> str:
+    return ", ".join(f"{name}: {trouble.cause}" for name, trouble in troubles.items())
 
 
 def condition(status: str, reason: str, message: str = "", since: str | None = None) -> Object:

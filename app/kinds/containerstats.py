@@ -84,10 +84,7 @@ def json(view: ContainerView) -> bytes:
         pressure=live.pressure_fields(stats.pressure),
         conditions=live.fresh(
             view.troubles,
-            {
-                **({view.whole.source: usage is not None} if view.whole is not None else {}),
-                **({live.SUMMARY: True} if view.stats is not None else {}),
-            },
+            live.sources(view.whole.source if usage is not None and view.whole is not None else None, stats=view.stats is not None),
             view.why,
         ),
     )

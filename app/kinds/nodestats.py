@@ -95,7 +95,7 @@ def json(view: NodeView) -> bytes:
         pressure=live.pressure_fields(stats.pressure),
         conditions=live.fresh(
             view.troubles,
-            {**({view.usage.source: True} if view.usage is not None else {}), live.SUMMARY: stats is not _NOTHING},
+            live.sources(view.usage.source if view.usage is not None else None, stats=stats is not _NOTHING),
             view.why,
         ),
     )

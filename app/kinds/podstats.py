@@ -95,7 +95,7 @@ def json(view: PodView) -> bytes:
         volumes=_volumes(now) or None,
         conditions=live.fresh(
             view.troubles,
-            {**({view.usage.source: True} if view.usage is not None else {}), live.SUMMARY: now is not None},
+            live.sources(view.usage.source if view.usage is not None else None, stats=now is not None),
             view.why,
         ),
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 from app.cache.cluster import Nodes, Pods
 from app.cache.reasons import Trouble
-from app.cache.stats import Stats
+from app.cache.stats import Stats, in_full
 from app.cache.versions import Versions
 from app.kube.records import ContainerRecord, NodeRecord, PodRecord, Resources
 from collectors._base import Batch, Cause, CollectError
@@ -207,6 +207,26 @@ def test_a_source_that_fails_is_known_until_it_does_not() -> None:
     assert after is not None
     assert (after.troubles, after.stats) == ({}, known.stats)
     assert world.stats.version > known.version
+
+
+def test_a_kubelet_that_tells_less_than_was_asked_for() -> None:
+    """CPU and memory came, and the rest fails: until it comes again, or all fails."""
+    world = World()
+    world.scrape(100)
+    lacking = Batch(None, {}, lacking=CollectError(Cause.STATUS, "500"))
+    for _ in range(2):
+        world.stats.publish("n1", SUMMARY, lacking)
+        world.clock.advance(30)
+    known = world.stats.node("n1")
+    assert known is not None
+    assert known.troubles == {in_full(SUMMARY): Trouble(Cause.STATUS, int(EPOCH * 1e9))}
+    assert (known.trouble(SUMMARY), known.trouble(RESOURCE)) == (known.troubles[in_full(SUMMARY)], None)
+    assert known.stats is not None
+
+    world.scrape(190)
+    after = world.stats.node("n1")
+    assert after is not None
+    assert after.troubles == {}
 
 
 def test_a_failure_of_a_node_that_told_nothing() -> None:

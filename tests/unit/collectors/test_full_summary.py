@@ -338,6 +338,8 @@ async def test_a_kubelet_that_cannot_tell_all_is_asked_in_short(cause: Cause) ->
 
     assert isinstance(outcome, Batch)
     assert (outcome.stats, asked) == (None, [FULL, SHORT])
+    assert outcome.lacking is not None
+    assert outcome.lacking.cause is cause
 
 
 @pytest.mark.parametrize("cause", [Cause.NOT_FOUND, Cause.FORBIDDEN, Cause.DIAL, Cause.UNAUTHORIZED])

@@ -190,7 +190,13 @@ TROUBLE = Trouble("dial", T)
             id="a source fails: what it told is of before",
         ),
         pytest.param(
-            PodView(pod(), usage((1, 1)), None, {SUMMARY: TROUBLE}), ("True", "Collected", None), id="one that never told anything fails"
+            PodView(pod(), usage((1, 1)), None, {SUMMARY: TROUBLE}),
+            (
+                "True",
+                "Collected",
+                "what else there could be cannot be scraped since 2025-11-30T10:53:20Z (kubelet_summary: dial)",
+            ),
+            id="one that never told anything fails: why its columns are empty",
         ),
         pytest.param(PodView(pod(), None, None, {}, "not yet"), ("Unknown", "NoUsage", "not yet"), id="nothing is known"),
         pytest.param(PodView(pod(), None, FULL, {}, "not yet"), ("False", "NoUsage", "not yet"), id="only some of it is known"),

@@ -114,8 +114,10 @@ async def test_a_kubelet_that_cannot_tell_all() -> None:
         whole.kubelet.fault = lambda request: None if request.url.query or request.url.path != "/stats/summary" else httpx.Response(500)
         await whole.at(70)
         row = (await rows(whole, "/podstats"))["web-0"]
+        (condition,) = (await one(whole, "/namespaces/default/podstats/web-0"))["status"]["conditions"]
 
         assert (row["CPU"], row["Disk"], row["Procs"]) == ("101m", "<unknown>", "<unknown>")
+        assert (condition["status"], "(kubelet_summary in full: status)" in condition["message"]) == ("True", True)
 
 
 async def test_without_live_kinds() -> None:
