@@ -13,6 +13,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _TICK = (*_SECONDS, 12.5, 15, 22.5, 30)
+_TRACEBACKS = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
+"""Without the values of variables: passwords of sources may be among them."""
+
 _FRESHNESS = tuple(round(1.364**power, 3) for power in range(20))
 
 
@@ -31,7 +34,7 @@ def configure_logging(form: str = "text", verbosity: int = 0, stream: TextIO | N
         structlog.processors.StackInfoRenderer(),
     ]
     ending: list[structlog.typing.Processor] = (
-        [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        [_TRACEBACKS, structlog.processors.JSONRenderer()]
         if form == "json"
         else [structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback)]
     )

@@ -5,6 +5,7 @@ of its own, so that a source that hangs or fails delays no other.
 """
 
 import asyncio
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -186,10 +187,11 @@ class LiveLoop:
             mapped = await self._map(response, observed)
         except CollectError as error:
             self._failed(error)
-        except Exception as exc:
+        except Exception as exc:  # noqa: BLE001 -- it is told, in words without secrets
             if not self._confused:
                 self._confused = True
-                log.exception("unexpected error in a collection; please report it", declaration=name)
+                trace = self._around.mask(traceback.format_exc())
+                log.error("unexpected error in a collection; please report it", declaration=name, traceback=trace)  # noqa: TRY400 -- see trace
             what = f"unexpected error: {type(exc).__name__}: {exc}"
             self._failed(CollectError(Cause.PAYLOAD, what, "please report it, with the log's traceback"))
         else:

@@ -106,6 +106,9 @@ def _all_used() -> Metrics:
     metrics.failing("c", "dial", 1)
     metrics.points(nodes=2, containers=5)
     metrics.served(4.0)
+    metrics.collected("queues.example.com", "success", seconds=0.1, at=1.0, objects=3, dropped=1)
+    metrics.collected("queues.example.com", "dial", seconds=0.1)
+    metrics.reloaded(success=True, at=1.0)
     return metrics
 
 
@@ -127,6 +130,16 @@ def test_every_metric_is_documented_and_no_other() -> None:
 def test_every_cause_is_documented_and_no_other() -> None:
     """The label cause has a closed set of values."""
     assert set(re.findall(r"^\| `(\w+)` \| [A-Z0-9][^|]*\|$", _PAGE.read_text(encoding="utf-8"), re.MULTILINE)) == set(Cause)
+
+
+def test_a_removed_declaration_leaves_no_series() -> None:
+    """Nor does it matter whether it ever had one."""
+    metrics = _all_used()
+    metrics.collected("tables.example.com", "dial", seconds=0.1)
+    for name in ("queues.example.com", "tables.example.com", "nobody.example.com"):
+        metrics.forget_declaration(name)
+
+    assert b"example.com" not in generate_latest(metrics.registry)
 
 
 def test_a_deleted_node_leaves_no_series() -> None:
@@ -153,3 +166,18 @@ def test_metrics_servers_six_names_are_there_from_the_start() -> None:
         "metrics_server_api_metric_freshness_seconds",
     } == set(re.findall(r"^# TYPE (metrics_server_\w+)", text, re.MULTILINE))
     assert "_created" not in text
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_tracebacks_hold_no_values_of_variables(form: str) -> None:
+    """A password that a function has in its hands must not end in the log."""
+    stream = io.StringIO()
+    configure_logging(form, stream=stream)
+    password = f"{form}-password"
+    try:
+        int(f"of {len(password)} characters")
+    except ValueError:
+        structlog.get_logger("test").exception("odd")
+
+    assert "ValueError" in stream.getvalue()
+    assert password not in stream.getvalue()

@@ -181,14 +181,17 @@ async def test_whatever_a_source_raises_costs_nobody_else() -> None:
             stage.start(refuses)
             await asyncio.sleep(25)
             assert "AttributeError: odd" in stage.report.error
-            stage.start(Odd(ZeroDivisionError("odd")))
+            stage.start(Odd(ZeroDivisionError("odd, password s3cret")))
             await asyncio.sleep(25)
             assert "ZeroDivisionError" in stage.report.error
             stage.start(FakeSource(["a"]))
             await asyncio.sleep(1)
             assert stage.objects() == {"a": True}
 
-    assert [line["event"] for line in logs].count("unexpected error in a collection; please report it") == 2
+    told = [line for line in logs if line["event"] == "unexpected error in a collection; please report it"]
+    assert len(told) == 2
+    assert "ZeroDivisionError: odd, password ***" in told[1]["traceback"]
+    assert "s3cret" not in str(logs)
 
 
 async def test_news_are_collected_at_once_and_in_bunches() -> None:
