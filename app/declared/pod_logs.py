@@ -10,11 +10,14 @@ from contextlib import aclosing
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import quote as quote_path
 
+from msgspec.structs import replace
+
 from app.auth.access import forbidden
 from app.auth.identity import Attributes, User
 from app.errors import KubeError, Problem
 from app.kinds._base import Asked, Subresource, Told
 from app.wire.query import boolean, integer
+from app.wire.request_info import is_path_segment
 from app.wire.status import bad_request, not_found
 
 MOST_PODS = 20
@@ -92,9 +95,7 @@ class PodLogs:
         lines = integer(asked.query, "tailLines")
         if lines is not None and lines < 0:
             raise bad_request(f"tailLines: Invalid value: {lines}: must not be negative")
-        pods = await self._pods(item)
-        for pod in pods:
-            await self._allowed(asked.caller, pod["metadata"]["namespace"], pod["metadata"]["name"])
+        pods = await self._pods(asked.caller, item)
         logs = _logs_of(pods, asked.query.get("container", ""))
         params: dict[str, str | int] = {"limitBytes": self._most_bytes}
         if follow:
@@ -106,6 +107,24 @@ class PodLogs:
         await anext(told)  # what keeps logs from being opened is told as a Status
         return told
 
+    async def _pods(self, caller: User, item: Any) -> list[dict[str, Any]]:
+        """The pods of an object, the first of them by name, whose logs the caller may read. Raises Problem.
+
+        Who may read no logs in a namespace is not told either that there are no such pods in it.
+        """
+        selection = Selection("")
+        for selection in selections(item):
+            if selection.name:
+                await self._allowed(caller, selection.namespace, selection.name)
+            found = await self._selected(selection)
+            if found:
+                pods = sorted(found, key=lambda pod: str(pod["metadata"]["name"]))[:MOST_PODS]
+                for pod in pods:
+                    await self._allowed(caller, selection.namespace, str(pod["metadata"]["name"]))
+                return pods
+        await self._allowed(caller, selection.namespace, "")
+        raise not_found("", "pods", str(item["metadata"]["name"]), "no pods belong to it")
+
     async def _allowed(self, caller: User, namespace: str, pod: str) -> None:
         """Raises Problem 403 that does not tell which pods there are."""
         asked = Attributes("get", version="v1", resource="pods", subresource="log", namespace=namespace, name=pod)
@@ -114,18 +133,7 @@ class PodLogs:
         except Problem as problem:
             if problem.code != 403:
                 raise
-            raise forbidden(caller, Attributes("get", version="v1", resource="pods", subresource="log", namespace=namespace)) from None
-
-    async def _pods(self, item: Any) -> list[dict[str, Any]]:
-        """The pods of an object, the first of them by name. Raises Problem."""
-        found: list[dict[str, Any]] = []
-        for selection in selections(item):
-            found = await self._selected(selection)
-            if found:
-                break
-        if not found:
-            raise not_found("", "pods", _name(item), "no pods belong to it")
-        return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))[:MOST_PODS]
+            raise forbidden(caller, replace(asked, name="")) from None
 
     async def _selected(self, selection: Selection) -> list[dict[str, Any]]:
         path = f"/api/v1/namespaces/{quote_path(selection.namespace, safe='')}/pods"
@@ -165,13 +173,15 @@ def selections(item: Any) -> list[Selection]:
     A Pod is its own; a HelmRelease has those that are labelled with its release; what selects pods has those. All others have those that
     name it as an owner, or else those that are labelled with its name as an instance.
     """
-    metadata = item.get("metadata") if isinstance(item, Mapping) else None
-    if not isinstance(metadata, Mapping) or not metadata.get("namespace") or not metadata.get("name"):
+    metadata = _mapping(item.get("metadata") if isinstance(item, Mapping) else None)
+    namespace, name = metadata.get("namespace"), metadata.get("name")
+    if not (isinstance(namespace, str) and isinstance(name, str) and namespace and name and is_path_segment(namespace)):
         raise bad_request("there are no logs: the item behind the object is no object of a namespace")
-    namespace, name = str(metadata["namespace"]), str(metadata["name"])
     group = str(item.get("apiVersion", "")).rpartition("/")[0]
     spec = _mapping(item.get("spec"))
-    if isinstance(spec.get("containers"), list | tuple):  # kube-apiserver's lists of its own kinds do not say what their items are
+    if isinstance(spec.get("containers"), list | tuple) and is_path_segment(
+        name
+    ):  # kube-apiserver's lists of its own kinds do not say what their items are
         return [Selection(namespace, name=name)]
     if (group, item.get("kind")) == ("helm.toolkit.fluxcd.io", "HelmRelease"):
         return [_release(namespace, name, spec, _mapping(item.get("status")))]
@@ -188,7 +198,8 @@ def _release(namespace: str, name: str, spec: Mapping[str, Any], status: Mapping
     newest = _mapping(history[0]) if isinstance(history, list | tuple) and history else {}
     target = spec.get("targetNamespace")
     release = newest.get("name") or spec.get("releaseName") or (f"{target}-{name}" if target else name)
-    return Selection(str(newest.get("namespace") or target or namespace), f"{_INSTANCE}={release}")
+    where = str(newest.get("namespace") or target or namespace)
+    return Selection(where if is_path_segment(where) else namespace, f"{_INSTANCE}={release}")
 
 
 def _label_selector(selector: Mapping[str, Any]) -> str:
@@ -196,12 +207,16 @@ def _label_selector(selector: Mapping[str, Any]) -> str:
     if "matchLabels" not in selector and "matchExpressions" not in selector:
         return _equal(selector)
     parts = [_equal(_mapping(selector.get("matchLabels")))]
-    for each in selector.get("matchExpressions") or ():
-        key, operator, values = each.get("key"), each.get("operator"), ",".join(map(str, each.get("values") or ()))
-        known = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": f"{key}", "DoesNotExist": f"!{key}"}
-        if operator not in known:
+    expressions = selector.get("matchExpressions")
+    for each in expressions if isinstance(expressions, list | tuple) else ():
+        said = _mapping(each)
+        key, operator, values = said.get("key"), said.get("operator"), said.get("values")
+        among = ",".join(map(str, values)) if isinstance(values, list | tuple) else ""
+        known = {"In": f"{key} in ({among})", "NotIn": f"{key} notin ({among})", "Exists": f"{key}", "DoesNotExist": f"!{key}"}
+        text = known.get(str(operator))
+        if text is None:
             raise bad_request(f"there are no logs: the object selects pods by the operator {operator}")
-        parts.append(known[operator])
+        parts.append(text)
     text = ",".join(part for part in parts if part)
     if not text:
         raise bad_request("there are no logs: the object selects all pods")
@@ -214,10 +229,6 @@ def _equal(labels: Mapping[str, Any]) -> str:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _name(item: Any) -> str:
-    return str(item["metadata"]["name"])
 
 
 def _logs_of(pods: Sequence[Mapping[str, Any]], container: str) -> list[Log]:

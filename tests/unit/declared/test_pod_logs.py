@@ -2,15 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.auth.identity import Attributes, User
 from app.declared.pod_logs import LONGEST_LINE, MOST_BYTES, MOST_PODS, PodLogs, Selection, selections
 from app.errors import KubeError, KubeUnavailable, Problem
 from app.kinds._base import Asked
+from app.wire.request_info import is_path_segment
 from tests.fakes.kinds import make_item
 
 EXPRESSIONS = [{"key": "k", "operator": "In", "values": ["a", "b"]}, {"key": "n", "operator": "DoesNotExist"}]
@@ -136,6 +139,36 @@ def test_what_has_no_pods(item: Any) -> None:
         selections(item)
 
     assert (400, True) == (caught.value.code, caught.value.message.startswith("there are no logs: "))
+
+
+_NAMES = ["metadata", "name", "namespace", "uid", "spec", "selector", "matchLabels", "matchExpressions", "key", "operator", "values"]
+_JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=3), st.sampled_from(["In", "a", "..", "HelmRelease"])),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2), st.dictionaries(st.sampled_from([*_NAMES, "status", "history", "containers", "kind"]), inner)
+    ),
+)
+
+
+@given(_JSON, _JSON, _JSON)
+def test_any_item_has_an_answer(item: Any, spec: Any, status: Any) -> None:
+    """Whatever a source gave: where to look, or a Problem; and never a path that leads elsewhere."""
+    for each in (item, source(spec=spec, status=status), source("HelmRelease", FLUX, spec=spec, status=status)):
+        with suppress(Problem):
+            found = selections(each)
+            assert found
+            assert all(is_path_segment(selection.namespace) and is_path_segment(selection.name) for selection in found)
+
+
+async def test_who_may_read_no_logs_is_not_told_that_there_are_none() -> None:
+    """Neither of pods that are selected, nor of one by its name, nor that nothing was found."""
+    cluster, refused = FakeCluster(), FakeAccess("", "x")
+    for item in (source(), {"metadata": {"name": "x", "namespace": "a"}, "spec": {"containers": []}}):
+        with pytest.raises(Problem, match='cannot get resource "pods/log"') as caught:
+            await told(cluster, item, refused)
+        assert 403 == caught.value.code
+
+    assert {"/api/v1/namespaces/a/pods"} == {path for path, _ in cluster.asked}
 
 
 async def test_one_pod_has_its_log_as_it_is() -> None:
