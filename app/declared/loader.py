@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import structlog
 from msgspec import Struct
 
 from app.declared.check import Around, Checked, ServedNames, check
@@ -17,6 +18,7 @@ from app.declared.faults import Fault, Place
 from app.declared.tenants import Tenant
 from app.declared.texts import Text
 
+log = structlog.get_logger(__name__)
 Check = Callable[[Sequence[Document], Around], Checked]
 
 
@@ -65,7 +67,7 @@ class Loader:
     def __init__(self, *, own: str, checker: Check = check) -> None:
         """`own` is kubeglance's own namespace."""
         self._own = own
-        self._check = checker
+        self._checker = checker
         self._parsed: dict[Text, tuple[list[Document], list[Fault]]] = {}
         self._in_force: dict[str, _Force] = {}
 
@@ -111,13 +113,13 @@ class Loader:
     def _take(self, parsed: _Parsed, around: Around, namespace: str) -> tuple[dict[str, _Force], list[Rejected], list[Fault]]:
         """What is in force of a namespace now, what is rejected, and warnings."""
         documents = parsed.documents
-        checked = self._check(documents, around)
+        checked = self._checked(documents, around)
         held = self._held(parsed, checked, around, namespace)
         if held:
             # What is new must not clash with what is held either. What is faulty has been told why.
             places = {each.place for each in checked.declarations}
             others = [*around.others, *(each.declaration for each in held.values())]
-            again = self._check([each for each in documents if each.positions.start in places], around._replace(others=others))
+            again = self._checked([each for each in documents if each.positions.start in places], around._replace(others=others))
             checked = Checked(again.declarations, list(dict.fromkeys([*checked.faults, *again.faults])))
             held |= self._held(parsed, checked, around, namespace)
         good = {each.place: each for each in checked.declarations}
@@ -139,6 +141,24 @@ class Loader:
             rejected.append(Rejected(name, namespace, place, serious, served=name in force))
         return force, rejected, [fault for fault in faults if fault.warning]
 
+    def _checked(self, documents: Sequence[Document], around: Around) -> Checked:
+        """What the checker says. A document that it fails on costs that document only."""
+        try:
+            return self._checker(documents, around)
+        except Exception:
+            if len(documents) == 1:
+                log.exception("a declaration cannot be checked; please report it", place=str(documents[0].positions.start))
+                return Checked(
+                    [], [Fault(documents[0].positions.start, "", "cannot be checked; please report it, with the log's traceback")]
+                )
+        declarations: list[Declaration] = []
+        faults: list[Fault] = []
+        for document in documents:
+            checked = self._checked([document], around._replace(others=[*around.others, *declarations]))
+            declarations += checked.declarations
+            faults += checked.faults
+        return Checked(declarations, faults)
+
     def _held(self, parsed: _Parsed, checked: Checked, around: Around, namespace: str) -> dict[str, _Force]:
         """What is in force, has no good version now, and was not taken away: it goes on, if it is still allowed."""
         good = {each.name for each in checked.declarations}
@@ -156,7 +176,7 @@ class Loader:
         if not namespace or not held:
             return held
         # Rights may have been taken away meanwhile, and a bad edit must not keep them.
-        allowed = self._check([each.document for each in held.values()], Around(around.namespace, around.tenant))
+        allowed = self._checked([each.document for each in held.values()], Around(around.namespace, around.tenant))
         return {each.name: held[each.name] for each in allowed.declarations}
 
 

@@ -5,9 +5,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
-from app.declared.check import check
-from app.declared.loader import Loaded, Loader
+from app.declared.check import Around, Checked, check
+from app.declared.documents import Document
+from app.declared.loader import Loaded, Loader, name_of
 from app.declared.served_names import ServedNames
 from app.declared.tenants import Tenant
 from app.declared.texts import Text
@@ -234,3 +236,20 @@ def test_a_declaration_can_move_between_namespaces(loads: _Loads) -> None:
 
     assert moved.declarations["carts.shop.example.com"].namespace == ""
     assert moved.rejected == []
+
+
+def test_a_checker_that_fails_on_one_document_costs_that_only() -> None:
+    """A bug of ours must not keep all others from being reloaded."""
+
+    def checker(documents: Sequence[Document], around: Around) -> Checked:
+        if any(name_of(each) == "queues.example.com" for each in documents):
+            raise ZeroDivisionError
+        return check(documents, around, types={"static": static.SOURCE}, expressions=lambda _resource: [])
+
+    loader = Loader(own="kubeglance-system", checker=checker)
+    with capture_logs() as logs:
+        loaded = loader.load([Text("a.yaml", _text([TABLES, QUEUES, live_resource("jobs")]))], {}, None)
+
+    assert sorted(loaded.declarations) == ["jobs.example.com", "tables.example.com"]
+    assert [each.name for each in loaded.rejected] == ["queues.example.com"]
+    assert [line["event"] for line in logs] == ["a declaration cannot be checked; please report it"]
