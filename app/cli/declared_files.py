@@ -75,6 +75,18 @@ def _inputs(document: Document, folder: Path) -> Iterator[str]:
             yield os.path.abspath(folder / name)  # noqa: PTH100 -- as above
 
 
+def declarations_of(paths: Sequence[Path]) -> list[Declaration]:
+    """All good declarations of these files and folders. Raises NothingToRead where something is wrong with one: `check` tells it all."""
+    found: list[Declaration] = []
+    for file in read_files(paths):
+        checked = check(file.documents, Around(base=file.path.parent, others=tuple(found)))
+        faults = [fault for fault in (*file.faults, *checked.faults) if not fault.warning]
+        if faults:
+            raise NothingToRead(f"{faults[0]}; see kubeglance check")
+        found += checked.declarations
+    return found
+
+
 def chosen(path: Path, wanted: str) -> Declaration | None:
     """The declaration of a file that is meant, `wanted` being one of its names, "" for the only one; None if there are faults, which are
     printed. Raises NothingToRead."""

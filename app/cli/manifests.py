@@ -40,6 +40,8 @@ def run(argv: Sequence[str], kinds: Sequence[Kind] | None = None) -> int:
         groups = install(options, _known_kinds() if kinds is None else kinds, api_services=not arguments.registrar)
         if arguments.registrar:
             groups["registrar"] = registrar(options, arguments.registrar_group)
+        if arguments.declared:
+            groups |= _of_declarations(arguments.declared, options, registered=arguments.registrar)
         if arguments.dir is None:
             print(to_yaml([item for group in groups.values() for item in group]), end="")
         else:
@@ -78,6 +80,17 @@ def write_base(folder: Path, groups: Mapping[str, Sequence[Manifest]]) -> None:
         raise ManifestError(f"cannot write {err.filename}: {err.strerror}") from err
 
 
+def _of_declarations(paths: Sequence[Path], options: Options, *, registered: bool) -> dict[str, list[Manifest]]:
+    """What declarations need: their groups, unless the registrar sees to them, and what their sources read."""
+    from app.cli.declared_files import declarations_of  # noqa: PLC0415 -- only who names declarations pays for their checks
+    from app.cli.declared_groups import registrations  # noqa: PLC0415
+    from app.cli.source_rights import source_rights  # noqa: PLC0415
+
+    declarations = declarations_of(paths)
+    groups = {} if registered else {"declared": registrations(declarations, options)}
+    return {**groups, "sources": source_rights(declarations, options)}
+
+
 def _known_kinds() -> tuple[Kind, ...]:
     from app import kinds  # noqa: PLC0415 -- so that tests can give kinds of their own without loading these
 
@@ -106,6 +119,15 @@ def _parser() -> Parser:
         help="an API group of declared kinds whose reader roles the registrar may make, repeatable",
     )
     parser.add_argument("--pod-logs", action="store_true", help="let kinds that ask for /log read the logs of pods, for callers who may")
+    parser.add_argument(
+        "--declared",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE|DIR",
+        help="declarations: also APIServices and reader roles of their groups (without --registrar, which makes them), and the right "
+        "to read the Secrets, ConfigMaps and resources that they name, repeatable",
+    )
     parser.add_argument("--dir", type=Path, help="write a kustomize base into this folder instead of printing")
     return parser
 

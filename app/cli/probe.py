@@ -5,6 +5,7 @@ It runs what `serve` runs, in the same words and within the same limits, once. S
 
 import argparse
 import asyncio
+import json
 import sys
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import AsyncExitStack
@@ -12,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from pydantic import ValidationError
 
 from app.cli.arguments import Parser
@@ -261,7 +261,7 @@ class _Probe:
 
     def _json(self, value: Any) -> str:
         """The beginning of a value. Masked as a whole: of a secret that is cut, a part would be left."""
-        text = self._mask(msgspec.json.encode(value, enc_hook=str).decode())
+        text = self._mask(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
         return text if len(text) <= _LONGEST_ITEM else f"{text[:_LONGEST_ITEM]}..."
 
     def _say(self, text: str) -> None:

@@ -48,6 +48,7 @@ def test_settings_are_frozen() -> None:
         pytest.param("bind_address", "", "0.0.0.0", id="empty-address-is-all"),
         pytest.param("secure_port", "4443", 4443, id="port"),
         pytest.param("logging_format", "json", "json", id="json-logs"),
+        pytest.param("source_allowed_networks", "169.254.20.10/32, fe80::/64", ("169.254.20.10/32", "fe80::/64"), id="networks"),
     ],
 )
 def test_values_are_read_as_metrics_server_reads_them(field: str, raw: Any, expected: Any) -> None:
@@ -77,6 +78,8 @@ def test_values_are_read_as_metrics_server_reads_them(field: str, raw: Any, expe
         pytest.param("kubelet_preferred_address_types", "InternalIp", "unknown address type InternalIp", id="address-type"),
         pytest.param("kubelet_preferred_address_types", "", "needs at least one", id="no-address-type"),
         pytest.param("logging_format", "xml", "'text' or 'json'", id="log-format"),
+        pytest.param("source_allowed_networks", "10.0.0.1/8", "write networks such as 169.254.20.10/32", id="network-with-host-bits"),
+        pytest.param("secret_env_prefix", "", "at least 1 character", id="all-variables-are-no-prefix"),
         pytest.param("max_requests_inflight", "-1", "greater than or equal to 0", id="negative-limit"),
     ],
 )

@@ -294,3 +294,42 @@ def test_the_command_switches_config_maps_on_unless_told_otherwise(argument: str
     (deployment,) = [item for item in printed if item["kind"] == "Deployment"]
     arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     assert max(wanted, argument.count("config-maps")) == len([each for each in arguments if each.startswith("--declaration-config-maps")])
+
+
+def test_rights_of_what_declarations_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Secrets and ConfigMaps by name and for get alone; resources where they are watched."""
+    declaration = (ROOT / "deploy" / "examples" / "rabbitmq-queues.yaml").read_text()
+    watching = yaml.safe_load((ROOT / "deploy" / "examples" / "vpa-targets.yaml").read_text())
+    watching["spec"]["source"]["kubernetes"]["namespaces"] = ["shop"]
+    (tmp_path / "queues.yaml").write_text(declaration)
+    (tmp_path / "vpa.yaml").write_text(yaml.safe_dump(watching))
+
+    made = printed(capsys, f"--declared={tmp_path}")
+
+    found = {(item["kind"], item["metadata"].get("namespace")): item for item in made if item["metadata"]["name"] == "kubeglance-sources"}
+    assert {("Role", "kube-system"), ("RoleBinding", "kube-system"), ("Role", "shop"), ("RoleBinding", "shop")} == set(found)
+    assert [
+        {"apiGroups": [""], "resources": ["secrets"], "resourceNames": ["rabbitmq-reader"], "verbs": ["get"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["rabbitmq-ca"], "verbs": ["get"]},
+    ] == found["Role", "kube-system"]["rules"]
+    assert [["list", "watch"]] == [rule["verbs"] for rule in found["Role", "shop"]["rules"]]
+    assert "kube-system" == found["RoleBinding", "shop"]["subjects"][0]["namespace"]
+
+
+def test_rights_of_what_is_watched_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A ClusterRole, for there is no namespace to keep to."""
+    watching = yaml.safe_load((ROOT / "deploy" / "examples" / "vpa-targets.yaml").read_text())
+    watching["spec"]["source"]["kubernetes"].pop("namespaces", None)
+    (tmp_path / "vpa.yaml").write_text(yaml.safe_dump(watching))
+
+    made = printed(capsys, f"--declared={tmp_path}")
+
+    assert {"ClusterRole", "ClusterRoleBinding"} == {item["kind"] for item in made if item["metadata"]["name"] == "kubeglance-sources"}
+
+
+def test_declarations_that_are_wrong_grant_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first fault is told, and where to see them all."""
+    (tmp_path / "queues.yaml").write_text("kind: LiveResource\n")
+
+    assert 1 == run([f"--declared={tmp_path}"])
+    assert "see kubeglance check" in capsys.readouterr().err
