@@ -18,6 +18,7 @@ from app.declared.files import Files
 from app.declared.tenants import Tenant, TenantsError, read_tenants
 from app.declared.texts import Text
 from app.kube.client import KubeClient
+from app.kube.decode import ConfigMapRecord
 from app.kube.reflector import Reflector
 from app.pipeline.apart import Apart
 from app.pipeline.supervise import Children
@@ -67,7 +68,7 @@ class Declarations:
         self._make_engine = engine
         self._engine: Engine | None = None
         self._files = Files(places.paths, clock.wall)
-        self._config_maps: dict[str, tuple[ConfigMaps, Reflector]] = {}  # type: ignore[type-arg]  # of ConfigMapRecord
+        self._config_maps: dict[str, tuple[ConfigMaps, Reflector[ConfigMapRecord]]] = {}
         self._tenants: dict[str, Tenant] = {}
         self._warned: set[str] = set()
         self._news = asyncio.Event()
@@ -87,15 +88,16 @@ class Declarations:
         for _, reflector in list(self._config_maps.values()):
             await reflector.tried.wait()
         taken: tuple[Sequence[Text], dict[str, Tenant]] | None = None
-        again = False
+        again: float | None = None
+        """When a load that was not sure is to be tried anew (monotonic seconds)."""
         while True:
             self._news.clear()
             found = await self._look()
             if taken is not None and found != taken and not self._forced:
                 found = await self._settled(found)
-            if found != taken or self._forced or again:
+            if found != taken or self._forced or (again is not None and self._clock.monotonic() >= again):
                 self._forced = False
-                again = not await self._load(*found)
+                again = None if await self._load(*found) else self._clock.monotonic() + AGAIN_S
                 taken = found
             self.read_once.set()
             await self._wait(again)
@@ -134,9 +136,10 @@ class Declarations:
                 break
         return found
 
-    async def _wait(self, again: bool) -> None:
+    async def _wait(self, again: float | None) -> None:
+        """Until there are news, or there may be."""
         polls = bool(self._places.paths) or self._places.tenants is not None
-        longest = LOOK_S if polls else AGAIN_S if again else None
+        longest = LOOK_S if polls else None if again is None else max(0.0, again - self._clock.monotonic())
         try:
             async with asyncio.timeout(longest):
                 await self._news.wait()
