@@ -12,22 +12,44 @@ from app.cache.projection import Subject
 from app.cache.stats import Stats
 from app.cache.trends import Trends
 from app.cache.versions import Versions
-from app.cache.views import Views, Why
+from app.cache.views import Trended, Views, Why
 from app.cache.volumes import Volumes
 from app.clock import Clock
 from app.kinds import containerstats, nodestats, podstats, volumestats
 from app.kinds._catalog import Served
 from app.kube.records import Key
 
+MOST_TRENDS = 20_000
+"""Objects of a kind of which trends are kept: 8 MB, and a tenth of a second of CPU each half minute. Larger clusters have none."""
+
 
 class Usages:
     """The kinds that show what nodes, pods and containers use: their usage as the store publishes it, joined with `stats`."""
 
     def __init__(
-        self, *, nodes: Nodes, pods: Pods, stats: Stats, node_usages: Collection, pod_usages: Collection, why: Why, versions: Versions
+        self,
+        *,
+        nodes: Nodes,
+        pods: Pods,
+        stats: Stats,
+        node_usages: Collection,
+        pod_usages: Collection,
+        why: Why,
+        versions: Versions,
+        clock: Clock,
     ) -> None:
         """`node_usages` and `pod_usages` are those of metrics.k8s.io; `why` tells why there is none in them."""
-        views = Views(pods=pods, stats=stats, node_usages=node_usages, pod_usages=pod_usages, why=why, versions=versions)
+        kinds = (nodestats, podstats, containerstats)
+        trends = [Trends(kind.cpu, clock, MOST_TRENDS) for kind in kinds]
+        views = Views(
+            pods=pods,
+            stats=stats,
+            node_usages=node_usages,
+            pod_usages=pod_usages,
+            why=why,
+            versions=versions,
+            trends=Trended(*(each.of for each in trends)),
+        )
 
         def members(absent: Callable[[Key], str | None]) -> Collection:
             return Collection(why=absent, version=versions.current)
@@ -37,11 +59,17 @@ class Usages:
         follow_nodes(nodes, pods, of_nodes, versions)
         follow_pods(pods, of_pods, pod_itself, versions)
         follow_pods(pods, of_containers, its_containers, versions)
-        self.served = (
-            Served(nodestats.KIND, Joined(of_nodes, views.node, views.version)),
-            Served(podstats.KIND, Joined(of_pods, views.pod, views.version)),
-            Served(containerstats.KIND, Joined(of_containers, views.container, views.version)),
+        joined = (
+            Joined(of_nodes, views.node, views.version),
+            Joined(of_pods, views.pod, views.version),
+            Joined(of_containers, views.container, views.version),
         )
+        self.served = [Served(kind.KIND, objects) for kind, objects in zip(kinds, joined, strict=True)]
+        self.runs = [
+            (f"trends of {kind.KIND.resource}", partial(each.run, objects))
+            for kind, each, objects in zip(kinds, trends, joined, strict=True)
+        ]
+        """What has to run for ever, by name: it keeps the trends."""
 
 
 class VolumeKind:

@@ -298,10 +298,12 @@ class Kubeglance:
             pod_usages=usages[Subject.POD],
             why=self._why,
             versions=versions,
+            clock=self._clock,
         )
         claims = Claims(self.pods, versions)
         watch = Reflector(self._client, watched.CLAIMS, claims, self._clock, listed=claims.listed)
         volumes = VolumeKind(claims=claims, pods=self.pods, stats=self.stats, forbidden=lambda: _is_forbidden(watch), clock=self._clock)
+        self._beside += joined.runs
         self._beside += [(f"watch {watch.name}", watch.run), ("trends of volumes", volumes.run)]
         return [*joined.served, volumes.served]
 

@@ -30,10 +30,14 @@ class Objects(Protocol):
 
 
 class Trends:
-    """The trends of one kind. `number(value)` is what is looked at, None where an object has none."""
+    """The trends of one kind. `number(value)` is what is looked at, None where an object has none.
 
-    def __init__(self, number: Callable[[Any], float | None], clock: Clock) -> None:
+    Where there are more than `most` objects nothing is looked at: it would cost a large cluster more than scraping does.
+    """
+
+    def __init__(self, number: Callable[[Any], float | None], clock: Clock, most: int | None = None) -> None:
         self._number = number
+        self._most = most
         self._clock = clock
         self._history = History(_FIELDS, POINTS, INTERVAL_S * _SECOND)
         self._averages = self._history.spans(0, SPANS)
@@ -51,6 +55,8 @@ class Trends:
     async def look(self, objects: Objects) -> None:
         """Take a point of each object."""
         members, numbers = objects.snapshot(), {}
+        if self._most is not None and len(members) > self._most:
+            members = ()
         for start in range(0, len(members), PIECE):
             for item in members[start : start + PIECE]:
                 numbers[item.key] = (self._number(item.value),)

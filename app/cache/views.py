@@ -2,7 +2,7 @@
 it uses, and what its kubelet tells besides."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -18,6 +18,13 @@ from app.kube.records import ContainerRecord, Key, NodeRecord, PodRecord
 from collectors._summary_records import ContainerStats
 
 Why = Callable[[Subject, Key], str | None]
+Trend = Callable[[Key], tuple[float | None, ...]]
+"""(key) -> how the CPU of an object went lately, in nanocores; see app/cache/trends.py."""
+
+
+def no_trend(_key: Key) -> tuple[float | None, ...]:
+    """Of whom nothing is kept."""
+    return ()
 
 
 class NodeView(Struct, frozen=True, gc=False):
@@ -29,6 +36,7 @@ class NodeView(Struct, frozen=True, gc=False):
     reserved: Reserved
     troubles: Mapping[str, Trouble]
     why: str = ""
+    trend: Trend = no_trend
 
 
 class PodView(Struct, frozen=True, gc=False):
@@ -39,6 +47,7 @@ class PodView(Struct, frozen=True, gc=False):
     now: PodNow | None
     troubles: Mapping[str, Trouble]
     why: str = ""
+    trend: Trend = no_trend
 
 
 class ContainerView(Struct, frozen=True, gc=False):
@@ -51,6 +60,18 @@ class ContainerView(Struct, frozen=True, gc=False):
     stats: ContainerStats | None
     troubles: Mapping[str, Trouble]
     why: str = ""
+    trend: Trend = no_trend
+
+
+class Trended(NamedTuple):
+    """The trends of each kind."""
+
+    nodes: Trend = no_trend
+    pods: Trend = no_trend
+    containers: Trend = no_trend
+
+
+NO_TRENDS = Trended()
 
 
 class Views:
@@ -60,7 +81,17 @@ class Views:
     either when a usage ends.
     """
 
-    def __init__(self, *, pods: Pods, stats: Stats, node_usages: Collection, pod_usages: Collection, why: Why, versions: Versions) -> None:
+    def __init__(
+        self,
+        *,
+        pods: Pods,
+        stats: Stats,
+        node_usages: Collection,
+        pod_usages: Collection,
+        why: Why,
+        versions: Versions,
+        trends: Trended = NO_TRENDS,
+    ) -> None:
         """`node_usages` and `pod_usages` are collections of NodeUsage and PodUsage. `why` tells why there is none in them."""
         self._pods = pods
         self._stats = stats
@@ -69,6 +100,7 @@ class Views:
         self._why = why
         self._versions = versions
         self._reserved: dict[str, Reserved] = {}
+        self._trends = trends
         pods.listeners.append(self._pods_changed)
 
     def version(self) -> int:
@@ -84,7 +116,7 @@ class Views:
         if held is None:
             held = self._reserved[node.name] = reserved(self._pods.on_node(node.name).values())
         why = "" if usage is not None else self._why(Subject.NODE, node.key) or ""
-        return NodeView(node, usage, now, held, _troubles(now), why), self._newest(version, now)
+        return NodeView(node, usage, now, held, _troubles(now), why, self._trends.nodes), self._newest(version, now)
 
     def pod(self, member: Item) -> tuple[PodView, int]:
         """The view of a pod."""
@@ -93,7 +125,7 @@ class Views:
         node = self._stats.node(pod.node)
         now = node.pods.get(pod.key) if node is not None else None
         why = "" if usage is not None else self._why(Subject.POD, pod.key) or ""
-        return PodView(pod, usage, now, _troubles(node), why), self._newest(version, node)
+        return PodView(pod, usage, now, _troubles(node), why, self._trends.pods), self._newest(version, node)
 
     def container(self, member: Item) -> tuple[ContainerView, int]:
         """The view of a container."""
@@ -113,7 +145,9 @@ class Views:
         why = ""
         if usage is None:
             why, version = self._why_not(pod, container), self._versions.current
-        return ContainerView(pod, container, whole, usage, stats, _troubles(node), why), self._newest(version, node)
+        return ContainerView(pod, container, whole, usage, stats, _troubles(node), why, self._trends.containers), self._newest(
+            version, node
+        )
 
     def _why_not(self, pod: PodRecord, container: ContainerRecord) -> str:
         if pod.phase == "Running" and not container.running:

@@ -5,6 +5,7 @@ import msgspec
 from app.cache.views import ContainerView
 from app.kinds import _live as live
 from app.kinds._base import Cell, Kind
+from app.kinds._history import TREND, trend
 from app.kube.records import ContainerRecord, Key, Labels
 from collectors._summary_records import ContainerStats
 
@@ -17,6 +18,11 @@ def observed(view: ContainerView) -> int:
     if view.usage is not None and view.whole is not None:
         return view.whole.time
     return view.stats.time if view.stats is not None else 0
+
+
+def cpu(view: ContainerView) -> int | None:
+    """Nanocores: what its trend is of."""
+    return view.usage.cpu if view.usage is not None else None
 
 
 def created(view: ContainerView) -> int:
@@ -115,6 +121,7 @@ def cells(name: str, view: ContainerView) -> tuple[Cell, ...]:
         live.size_cell(stats.logs),
         *live.pressure_cells(stats.pressure),
         pod.node,
+        trend(view.trend((pod.namespace, name)), container.limits.cpu, "blocks") or live.NOT_SET,
     )
 
 
@@ -165,6 +172,7 @@ KIND = Kind(
         live.column("Mem-PSI", "The same for memory; key: .status.pressure.memory.someAvg60.", wide=True),
         live.column("IO-PSI", "The same for disks; key: .status.pressure.io.someAvg60.", wide=True),
         live.column("Node", "Where it runs; key: .spec.nodeName.", wide=True),
+        TREND,
     ),
     schema={
         "description": "What a container uses now, beside what it requests and what limits it. Its name is POD.CONTAINER.",

@@ -7,6 +7,7 @@ from app.cache.projection import Subject
 from app.cache.views import NodeView
 from app.kinds import _live as live
 from app.kinds._base import Cell, Kind
+from app.kinds._history import TREND, trend
 from app.kube.records import Key, Labels
 from collectors._summary_records import FsStats, NodeStats
 
@@ -40,6 +41,11 @@ def observed(view: NodeView) -> int:
     if view.usage is not None:
         return view.usage.time
     return view.now.stats.time if view.now is not None and view.now.stats is not None else 0
+
+
+def cpu(view: NodeView) -> int | None:
+    """Nanocores: what its trend is of."""
+    return view.usage.cpu if view.usage is not None else None
 
 
 def created(view: NodeView) -> int:
@@ -127,6 +133,7 @@ def cells(name: str, view: NodeView) -> tuple[Cell, ...]:
         live.size_cell(told.rates.tx if told.rates is not None else None),
         _of(stats.processes, stats.most_processes),
         *live.pressure_cells(stats.pressure),
+        trend(view.trend(view.node.key), view.node.capacity.cpu, "blocks") or live.NOT_SET,
     )
 
 
@@ -176,6 +183,7 @@ KIND = Kind(
         ),
         live.column("Mem-PSI", "The same for memory; key: .status.pressure.memory.someAvg60.", wide=True),
         live.column("IO-PSI", "The same for disks; key: .status.pressure.io.someAvg60.", wide=True),
+        TREND,
     ),
     schema={
         "description": "What a node uses now, beside what it has and what its pods request of it.",

@@ -9,6 +9,7 @@ from app.cache.stats import PodNow
 from app.cache.views import PodView
 from app.kinds import _live as live
 from app.kinds._base import Cell, Kind
+from app.kinds._history import TREND, trend
 from app.kube.records import Key, Labels
 
 _encode = msgspec.json.Encoder().encode
@@ -20,7 +21,7 @@ class _Figures:
     def __init__(self, view: PodView) -> None:
         usage, now = view.usage, view.now
         self.requests, self.limits = requests_of(view.pod), limits_of(view.pod)
-        self.cpu = sum(container.cpu for container in usage.containers) if usage is not None else None
+        self.cpu = cpu(view)
         self.memory = sum(container.memory for container in usage.containers) if usage is not None else None
         self.rss = now.stats.rss if now is not None else None
         self.swap = _swap(view)
@@ -43,6 +44,11 @@ def observed(view: PodView) -> int:
     if view.usage is not None:
         return view.usage.time
     return view.now.stats.time if view.now is not None else 0
+
+
+def cpu(view: PodView) -> int | None:
+    """Nanocores: what its trend is of."""
+    return sum(container.cpu for container in view.usage.containers) if view.usage is not None else None
 
 
 def created(view: PodView) -> int:
@@ -141,6 +147,7 @@ def cells(name: str, view: PodView) -> tuple[Cell, ...]:
         live.count_cell(told.processes),
         *live.pressure_cells(told.pressure),
         view.pod.qos or live.UNKNOWN,
+        trend(view.trend(view.pod.key), told.limits.cpu, "blocks") or live.NOT_SET,
     )
 
 
@@ -181,6 +188,7 @@ KIND = Kind(
         live.column("Mem-PSI", "The same for memory; key: .status.pressure.memory.someAvg60.", wide=True),
         live.column("IO-PSI", "The same for disks; key: .status.pressure.io.someAvg60.", wide=True),
         live.column("QoS", "Quality of service class; key: .spec.qosClass.", wide=True),
+        TREND,
     ),
     schema={
         "description": "What a pod uses now, beside what it requests and what limits it.",

@@ -58,6 +58,7 @@ class World:
             pod_usages=usages[Subject.POD],
             why=self.why,
             versions=versions,
+            clock=self.clock,
         )
         self.store = Store(
             nodes=self.nodes,

@@ -49,6 +49,17 @@ async def test_what_is_gone_is_forgotten() -> None:
     assert trends.of(("ns", "a")) == (None,) * SPANS
 
 
+async def test_of_too_many_nothing_is_kept() -> None:
+    """What was kept of fewer goes."""
+    clock = ManualClock()
+    trends, objects = Trends(number, clock, most=1), Objects(a=10)
+    await trends.look(objects)
+    assert trends.of(("ns", "a"))[-1] == 10
+    objects.values["b"] = 1
+    await trends.look(objects)
+    assert trends.of(("ns", "a")) == (None,) * SPANS
+
+
 async def test_many_objects_hold_up_nobody() -> None:
     """They are looked at in pieces."""
     trends, objects = Trends(number, ManualClock()), Objects(**{f"o{index}": 1.0 for index in range(3 * PIECE)})

@@ -177,6 +177,22 @@ def test_a_pod_as_an_object() -> None:
     assert told(podstats.KIND, PodView(pod(host_network=True), None, FULL, {}))["status"]["network"] == {"reason": "HostNetwork"}
 
 
+def test_trends() -> None:
+    """CPU of what there could be: a node's capacity, a limit; of what has none the most that was seen."""
+    went = (None, 0, 50.0 * M, 100.0 * M)
+    limited = PodView(pod(), usage((50, 16)), None, {}, trend=lambda _key: went)
+    free = PodView(pod(container(limits=Resources())), usage((50, 16)), None, {}, trend=lambda _key: (25.0 * M, 50.0 * M))
+    node = node_view(trend=lambda key: (2e9,) if key == ("", "n1") else ())
+    record = container()
+    of_container = ContainerView(pod(), record, None, None, None, {}, "", lambda key: (1e8,) if key == ("ns", "p.app") else ())
+
+    assert (pod_row(limited)["Trend"], pod_row(free)["Trend"]) == ("·▁▅█", "▅█")
+    assert (nodestats.cells("n1", node)[-1], containerstats.cells("p.app", of_container)[-1]) == ("▅", "█")
+    assert pod_row(PodView(pod(), None, None, {}))["Trend"] == "<none>"
+    assert (podstats.cpu(limited), podstats.cpu(PodView(pod(), None, None, {}))) == (50 * M, None)
+    assert (nodestats.cpu(node), containerstats.cpu(of_container)) == (10**9, None)
+
+
 TROUBLE = Trouble("dial", T)
 
 
@@ -380,11 +396,12 @@ def _has(schema: dict[str, Any], path: str) -> bool:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.resource)
 def test_columns(kind: Kind) -> None:
     """Each tells by which path its kind can be sorted, and the path is one of the schema; ages stand in columns of type date."""
-    keys = {column.name: re.search(r"key: \.([\w.]+\w)", column.description) for column in kind.columns[1:]}
+    keys = {column.name: re.search(r"key: \.([\w.]+\w)", column.description) for column in kind.columns[1:-1]}
 
     assert [name for name, found in keys.items() if found is None] == []
     assert [name for name, found in keys.items() if found is not None and not _has(dict(kind.schema), found[1])] == []
     assert [column.name for column in kind.columns if column.type == "date"] == ["Seen"]
+    assert kind.columns[-1].name == "Trend"
     assert len({column.name for column in kind.columns}) == len(kind.columns)
 
 
