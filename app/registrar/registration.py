@@ -47,16 +47,22 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Install:
-    """Which kubeglance it is about: its Service, and the groups whose roles came with its manifests."""
+    """Which kubeglance it is about: its Service, and the groups whose roles came with its manifests.
+
+    What is not `managed` is made by others than the registrar, which leaves it alone.
+    """
 
     namespace: str
     service: str
     port: int = 443
     built_in: frozenset[str] = frozenset()
+    managed: bool = True
 
     @property
     def labels(self) -> dict[str, str]:
-        """What marks an object as made by this registrar."""
+        """What an object of this install bears: the registrar knows its own by it."""
+        if not self.managed:
+            return {"app.kubernetes.io/name": self.service}
         return {MANAGED_BY: MANAGER, INSTANCE: f"{self.namespace}.{self.service}"}
 
 

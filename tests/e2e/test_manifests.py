@@ -28,3 +28,13 @@ def test_the_objects_are_accepted(plane: ControlPlane, namespace: str, tmp_path:
 
     assert "" == done.stderr
     assert len(list(yaml.safe_load_all(printed))) == len(done.stdout.splitlines()) > 10
+
+
+def test_the_objects_of_the_registrar_are_accepted(plane: ControlPlane, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside those of the server; the APIServices are left to it."""
+    assert 0 == run(["--registrar", "--registrar-group=example.com", "--arg=--cozystack"])
+    done = plane.kubectl("apply", "--dry-run=server", "--validate=strict", "-f", "-", text=capsys.readouterr().out)
+
+    assert "" == done.stderr
+    assert "deployment.apps/kubeglance-registrar" in done.stdout
+    assert "apiservice" not in done.stdout
