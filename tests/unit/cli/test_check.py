@@ -1,11 +1,16 @@
 """`kubeglance check`: files and folders in, faults and an exit code out, without a network unless a cluster is named."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.cli.check import commands
 from app.cli.main import main
@@ -134,6 +139,16 @@ def test_odd_files_are_told(content: bytes, code: int, said: str, tmp_path: Path
 
     assert code == main(["check", str(path)], {})
     assert said in capsys.readouterr().out.splitlines()[0]
+
+
+@given(st.one_of(st.binary(max_size=60), st.text(max_size=60).map(str.encode)), st.sampled_from(["a.yaml", "a.json"]))
+def test_no_content_of_a_file_is_a_traceback(content: bytes, name: str) -> None:
+    """An exit code, and a line for each fault."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
+        (Path(folder) / name).write_bytes(content)
+
+        assert main(["check", folder], {}) in {0, 1}
+    assert out.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -238,6 +238,7 @@ TEXT = st.text(max_size=30) | st.lists(PIECES, max_size=10).map("".join)
 @settings(max_examples=400)
 @given(TEXT, JSON)
 def test_no_text_and_no_value_crashes_it(text: Any, item: Any) -> None:
+    """A JSON-like value, or why there is none and where."""
     try:
         value = compile_cel(text, {"item": None})({"item": item})
     except CelError as why:

@@ -82,6 +82,7 @@ def test_refuses(path: Any, offset: Any, why: Any) -> None:
 
 @given(st.one_of(st.text(max_size=40), st.from_regex(r"(\.[a-z]{1,3}|\[[0-9*]\]|\[\?\(@\.[a-z]==(\"a\"|1)\)\]){0,6}", fullmatch=True)))
 def test_no_text_crashes_it(text: Any) -> None:
+    """A path that finds what is there, or why it is none."""
     with suppress(JsonPathError):
         parse(text).find(OBJECT)
 

@@ -1,8 +1,12 @@
 """The operator's file that says what other namespaces may declare."""
 
+import contextlib
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.declared.tenants import Tenant, TenantsError, parse_tenants, read_tenants
 
@@ -58,3 +62,18 @@ def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path, tmp_path / "odd"):
         with pytest.raises(TenantsError, match="cannot be read"):
             read_tenants(path)
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=60),
+        st.lists(st.sampled_from(["a: ", "groups: ", "hosts: ", "[", "]", "{", "}", "x.y", "*.z", ":1", "2026-99-99", "\n", "? "])).map(
+            lambda parts: "".join(parts).encode()
+        ),
+    )
+)
+def test_no_file_crashes_it(content: bytes) -> None:
+    """Tenants, or all that is wrong."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(TenantsError):
+        (Path(folder) / "tenants.yaml").write_bytes(content)
+        read_tenants(Path(folder) / "tenants.yaml")

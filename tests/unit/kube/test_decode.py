@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from app.errors import KubeError
 from app.kube import decode
 from app.kube.decode import ConfigMapRecord
+from app.kube.objects import decode_object
 from app.kube.records import ClaimRecord, ContainerRecord, NodeRecord, PodRecord, Resources
 
 _STARTED = "2026-11-30T13:58:00Z"
@@ -422,8 +423,8 @@ _json = st.recursive(
 @given(st.one_of(st.binary(max_size=64), _json.map(msgspec.json.encode)))
 def test_no_input_crashes_a_decoder(body: bytes) -> None:
     """A decoder gives a record or KubeError, nothing else."""
-    for read in (decode.pod, decode.node, decode.claim, decode.config_map):
+    for read in (decode.pod, decode.node, decode.claim, decode.config_map, decode_object):
         try:
-            read(body)
+            read(msgspec.Raw(body))
         except KubeError:
             continue
