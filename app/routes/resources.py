@@ -5,6 +5,7 @@ Order of checks, as in the real API server: who may (the gate), what exists (404
 """
 
 import asyncio
+import sys
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from app.auth.identity import Attributes, Gate, User
-from app.cache.collection import Item
+from app.cache.collection import Item, Snapshot
 from app.clock import Clock
 from app.errors import Problem
 from app.kinds._base import Asked, Kind, Subject, Subresource
@@ -264,7 +265,11 @@ class Resources:
                 if look is not None and self._keeps(bound, form):
                     self._rendered[look] = Rendered(page.version, body, measured)
                 return Answer(200, body, form.media)
-        length, total = await measure(list_form, items, page) if list_form.measured or not in_chunks else (None, -1)
+        if not list_form.measured and in_chunks:
+            return Answer(200, content_type=form.media, stream=stream(list_form, items, page, None))
+        if not _is_fixed(bound.kind, items, form):
+            return Answer(200, await whole(list_form, items, page, most=sys.maxsize) or b"", form.media)
+        length, total = await measure(list_form, items, page)
         return Answer(200, content_type=form.media, stream=stream(list_form, items, page, length), length=total)
 
     def _keeps(self, bound: _Bound, form: Form) -> bool:
@@ -330,6 +335,12 @@ class Resources:
                 self._pinned[pin] = snapshot
         start = 0 if continuation is None else bisect_left(snapshot, continuation.after(namespace), key=lambda item: item.key)
         return snapshot, start, version
+
+
+def _is_fixed(kind: Kind, items: Sequence[Item], form: Form) -> bool:
+    """Whether a list has the same bytes when it is measured and when it is sent: not where ages go on, nor where objects are joined only
+    when they are read (app/cache/joined.py)."""
+    return isinstance(items, list | Snapshot) and not (form.target == TABLE and kind.has_ages)
 
 
 def _where(kind: Kind, namespace: str | None, fields: FieldSelector) -> str | None:

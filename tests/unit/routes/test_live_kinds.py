@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.kinds._catalog import Served
-from tests.fakes.clock import EPOCH
+from tests.fakes.clock import EPOCH, ManualClock
 from tests.fakes.kinds import live_kind, make_collection, make_item, make_queue
 from tests.fakes.protobuf import decode
 from tests.unit.routes.server import Server
@@ -174,3 +174,29 @@ async def test_a_broken_object_costs_itself() -> None:
     server = queues(make_queue("a", "one"), make_item("a", "two"))
 
     assert ["one"] == [item["metadata"]["name"] for item in json.loads((await server.get(QUEUES)).content)["items"]]
+
+
+class _Hasty(ManualClock):
+    """Each look at it is a second later."""
+
+    def wall(self) -> float:
+        self.advance(1)
+        return super().wall()
+
+
+async def test_a_long_list_of_ages_for_who_must_know_its_length() -> None:
+    """HTTP/1.0 has no chunks: what is told as the length is what is sent, though ages go on meanwhile."""
+    server = queues(*(make_queue("a", f"q{number:04}", seen=NOW - 9 * SECOND) for number in range(600)))
+    server = Server(served=server.served, clock=_Hasty())
+    scope = {"type": "http", "http_version": "1.0", "method": "GET", "path": QUEUES, "headers": [(b"accept", TABLE.encode())]}
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        raise AssertionError("nothing is read")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await server.resources(scope, receive, send)
+    length = dict(sent[0]["headers"])[b"content-length"]
+    assert int(length) == sum(len(message.get("body", b"")) for message in sent[1:]) > 600 * 50
