@@ -23,6 +23,7 @@ _SCALARS = frozenset({
     "getHours", "getMinutes", "getSeconds", "getMilliseconds", "hasValue", "type",
 })  # fmt: skip
 
+_GROWING = frozenset({"replace", "join", "format", "strings.quote"})
 _INDEXED = frozenset({"_[_]", "_?._", "_[?_]"})
 
 
@@ -32,7 +33,7 @@ def can_grow(node: Node) -> bool:
         case Loop():
             return True
         case Call(function=function, target=target, arguments=arguments):
-            return function in {"replace", "join", "format"} or any(map(can_grow, arguments)) or (target is not None and can_grow(target))
+            return function in _GROWING or any(map(can_grow, arguments)) or (target is not None and can_grow(target))
         case Many(parts=parts):
             return any(map(can_grow, parts))
         case Member(of=of):
@@ -83,7 +84,7 @@ def _of_call(call: Call, variables: Mapping[str, Any], loops: Mapping[str, float
         case "string" | "_+_" | "_?_:_", _:
             return sum(arguments, _SMALL)
         case _:  # no other function gives back more than its text with each character quoted, or in a list
-            return 2 * (target + sum(arguments))
+            return 2 * (target + sum(arguments)) + _SMALL
 
 
 def _of_element(of: Node, variables: Mapping[str, Any], loops: Mapping[str, float]) -> float:

@@ -147,9 +147,7 @@ class Mapper:
         pairs = tuple(sorted(annotations.items()))
         value = LiveValue(spec, status, pairs, created, observed, (), item=item if self._keeps_items else None)
         cells = self._cells(key, labels, pairs, value, fresh=True, blanks=blanks)
-        if cells:
-            value = LiveValue(spec, status, pairs, created, observed, cells, item=value.item)
-        return source, LiveObject(key, labels, value)
+        return source, LiveObject(key, labels, replace(value, cells=cells) if cells else value)
 
     def _namespace_of(self, over: Bound) -> str:
         if self._namespace is None:

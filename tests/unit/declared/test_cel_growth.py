@@ -42,7 +42,7 @@ ITEMS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TEXTS | LISTS, ITEMS)
 def test_no_value_is_larger_than_its_bound(text: str, item: Any) -> None:
     try:
