@@ -40,12 +40,19 @@ class Response:
         self.reusable = False
         self._delimited = False
         self._pieces: list[bytes] = []
+        self._handed_on = (0, 0)
         self._parser = httptools.HttpResponseParser(self)
 
     def take(self) -> bytes:
         """What came of the body since this was called last."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)
+
+    def hand_on(self) -> bytes:
+        """As `take`, for a body that goes on for long and that nobody keeps: its framing counts from here on only. Lines of a log come in
+        chunks of their own, and may be shorter than that."""
+        self._handed_on = (self.received, self.size)
+        return self.take()
 
     def feed(self, data: bytes) -> None:
         """Take the next bytes. Raises NotHTTPError. What comes after the end counts against the connection only."""
@@ -56,7 +63,8 @@ class Response:
             self.reusable = False
             if not self.complete:
                 raise NotHTTPError(str(exc)) from exc
-        if self.received - self.size > self.size // _BODY_PER_FRAMING + _OVERHEAD:
+        received, size = self.received - self._handed_on[0], self.size - self._handed_on[1]
+        if received - size > size // _BODY_PER_FRAMING + _OVERHEAD:
             raise NotHTTPError("more framing than content")
 
     def end(self) -> None:

@@ -139,7 +139,7 @@ class KubeClient:
                     await _check(exchange, what)
                 yield b""
                 while True:
-                    piece = exchange.response.take()
+                    piece = exchange.response.hand_on()
                     if piece:
                         yield piece
                     if exchange.response.complete:

@@ -102,6 +102,16 @@ def test_what_is_no_response(data: bytes) -> None:
         _fed(data, 1000)
 
 
+def test_a_body_in_crumbs_that_is_handed_on() -> None:
+    """Lines of a log that is followed are chunks of a few bytes, for hours; what is handed on piles up nowhere."""
+    response = _fed(_HEAD + b"Transfer-Encoding: chunked\r\n\r\n", 1000)
+    for _ in range(2_000):
+        response.feed(b"6\r\n12345\n\r\n" * 100)
+        assert b"12345\n" * 100 == response.hand_on()
+    with pytest.raises(NotHTTPError):
+        response.feed(b"6\r\n12345\n\r\n" * 20_000)
+
+
 def test_the_content_encoding_is_told() -> None:
     """Whoever asks decides about it; a trailer says nothing any more."""
     response = _fed(_HEAD + b"content-ENCODING: gzip\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nContent-Encoding: x\r\n\r\n", 1000)
