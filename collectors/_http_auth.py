@@ -15,6 +15,7 @@ from collectors._source import Means, Spec, Value, values_of
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OURS = {"host", "user-agent", "accept-encoding", "content-length", "transfer-encoding", "connection", "authorization"}
+_CODE = re.compile(r"[a-z_]{1,40}")
 _TOKEN_BYTES = 64 * 1024
 _EARLY_S = 30.0
 """A token is renewed so long before it expires, or in the last tenth of a short life."""
@@ -207,7 +208,8 @@ class _Tokens:
 def _granted(answer: Answer, where: str) -> _Granted:
     if answer.status != 200:
         cause = Cause.UNAUTHORIZED if answer.status in {400, 401, 403} else Cause.STATUS
-        raise CollectError(cause, f"POST {where}: no token: {answer.status}", "check clientId, clientSecret, scopes and tokenUrl")
+        message = f"POST {where}: no token: {answer.status}{_said(answer.body)}"
+        raise CollectError(cause, message, "check clientId, clientSecret, scopes and tokenUrl")
     try:
         granted = msgspec.json.decode(answer.body, type=_Granted)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
@@ -215,6 +217,21 @@ def _granted(answer: Answer, where: str) -> _Granted:
     if granted.token_type.lower() != "bearer":
         raise CollectError(Cause.PAYLOAD, f"POST {where}: the token is not of type Bearer", "only bearer tokens are known")
     return granted
+
+
+class _Refused(msgspec.Struct):
+    """An error of a token URL (RFC 6749 section 5.2). Its description is free text of the server's."""
+
+    error: str
+
+
+def _said(body: bytes) -> str:
+    """The code of an error, such as invalid_client, if there is one."""
+    try:
+        error = msgspec.json.decode(body, type=_Refused).error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+    return f" {error}" if _CODE.fullmatch(error) else ""
 
 
 def _lifetime(expires_in: float | str | None) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 
 from pydantic import Field
 
@@ -56,7 +56,9 @@ class Session:
         After a 401 it is asked once more if our credentials have changed.
         """
         client = await self._trusted()
-        common = (("Accept", accept), *headers, *self._spec.headers.items())
+        own = {name.lower() for name in self._spec.headers}
+        ours = [(name, value) for name, value in (("Accept", accept), *headers) if name.lower() not in own]
+        common = (*ours, *self._spec.headers.items())
         who = await self._credentials.headers()
         answer = await client.send(Request(method, url, (*common, *who), body), limit=limit)
         if answer.status == 401 and who:
@@ -98,10 +100,20 @@ def status(answer: Answer) -> str:
 
 
 def with_query(url: str, params: Mapping[str, str]) -> str:
-    """`url` with these parameters in its query, in place of those of the same names."""
+    """`url` with these parameters in its query, in place of those of the same names. What else is in the query stays as it is written."""
     parts = urlsplit(url)
-    kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in params]
-    return urlunsplit(parts._replace(query=urlencode([*kept, *params.items()])))
+    kept = [piece for piece in parts.query.split("&") if piece and _name_of(piece) not in params]
+    return urlunsplit(parts._replace(query="&".join([*kept, urlencode(params)] if params else kept)))
+
+
+def missing_in(url: str, params: Mapping[str, str]) -> dict[str, str]:
+    """Those parameters that the query of `url` does not have."""
+    there = {_name_of(piece) for piece in urlsplit(url).query.split("&")}
+    return {name: value for name, value in params.items() if name not in there}
+
+
+def _name_of(piece: str) -> str:
+    return unquote_plus(piece.partition("=")[0])
 
 
 def _whither(answer: Answer, url: str) -> str:

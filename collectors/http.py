@@ -10,7 +10,7 @@ from collectors._base import Cause, CollectError, NoData
 from collectors._http_body import ACCEPT, Format, read_body
 from collectors._http_client import shown
 from collectors._http_paging import Next, Page, Paginate, Paging
-from collectors._http_session import Endpoint, Session, check, hosts_of, with_query
+from collectors._http_session import Endpoint, Session, check, hosts_of, missing_in, with_query
 from collectors._source import Means, Response, SourceType, Unusable, Value
 
 
@@ -77,7 +77,7 @@ class Http:
 
     async def _page(self, step: Next, query: dict[str, str], limit: int) -> tuple[Page, list[Unusable]]:
         spec = self._spec
-        url = with_query(step.url or spec.url, {**query, **step.params})
+        url = with_query(spec.url, {**query, **step.params}) if step.url is None else with_query(step.url, missing_in(step.url, query))
         answer = await self._session.ask(
             url, method=spec.method, accept=ACCEPT[spec.format], headers=self._headers, body=self._body, limit=limit
         )
@@ -115,13 +115,11 @@ def _replaced(whole: dict[str, Any], path: list[str], value: Any) -> dict[str, A
 
 
 def _content(spec: HttpSpec) -> tuple[tuple[tuple[str, str], ...], bytes]:
-    """The body and the header that tells its type, which the declaration's own replaces."""
+    """The header that tells the type of the body, and the body."""
     if spec.body is None:
         return (), b""
     is_text = isinstance(spec.body, str)
     content = spec.body.encode() if is_text else msgspec.json.encode(spec.body)
-    if any(name.lower() == "content-type" for name in spec.headers):
-        return (), content
     return (("Content-Type", "text/plain; charset=utf-8" if is_text else "application/json"),), content
 
 

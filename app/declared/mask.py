@@ -4,7 +4,6 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import quote, quote_plus
 
 from cachetools import LRUCache
@@ -41,16 +40,6 @@ class Mask:
             forms = sorted({form for secret in self._secrets for form in _forms(secret)}, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, forms)))
         return self._pattern.sub(HIDDEN, text)
-
-    def value(self, value: Any) -> Any:
-        """A JSON-like value with all its texts masked, keys included."""
-        if isinstance(value, str):
-            return self(value)
-        if isinstance(value, dict):
-            return {self(name): self.value(part) for name, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.value(part) for part in value]
-        return value
 
 
 def _forms(secret: str) -> Iterator[str]:

@@ -2,15 +2,19 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from collectors._base import Cause, CollectError, NoData
 from collectors._http_client import Answer, Request
+from collectors._http_session import with_query
 from collectors._source import Limits, Response, expressions_of, values_of
 from collectors.http import SOURCE, HttpSpec
 from tests.fakes.sources import FakeHttp, FakeSecrets, answer, means
@@ -127,7 +131,7 @@ async def test_what_of_prometheus_text_is_without_use_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "cause", "words"),
+    ("said", "cause", "words"),
     [
         pytest.param(answer("{", status=200), Cause.PAYLOAD, "is not JSON", id="broken-json"),
         pytest.param(answer("<html>", kind="text/html"), Cause.PAYLOAD, "a web page", id="a-login-page"),
@@ -146,9 +150,9 @@ async def test_what_of_prometheus_text_is_without_use_is_told() -> None:
         pytest.param(answer("", status=302, location="http://[x"), Cause.STATUS, "leads elsewhere", id="redirect-to-nonsense"),
     ],
 )
-async def test_answers_that_are_none(given: Answer, cause: Cause, words: str) -> None:
+async def test_answers_that_are_none(said: Answer, cause: Cause, words: str) -> None:
     """Each has a cause, a message and a remedy; none shows the answer's own words, a query, or follows a redirect."""
-    http = FakeHttp(lambda _: given)
+    http = FakeHttp(lambda _: said)
 
     with pytest.raises(CollectError) as caught:
         await collect(http, query={"q": "private"})
@@ -265,18 +269,19 @@ async def test_cursors_that_cannot_be(next_: str, cause: Cause, words: str) -> N
 async def test_pages_by_link_header() -> None:
     """Relative links too. The declaration's own query stays, and credentials go along on the same host."""
     links = {
-        "": '<?p=2>; rel="next"',
+        "": '<?p=2&page=2>; rel="next"',
         "2": f"<https://api.example.com:443/v1/more?p=3>; rel=next, <{URL}>; rel=first",
         "3": f'<{URL}>; rel="prev"',
     }
     http = FakeHttp(lambda request: answer(f"[{query(request).get('p', '1')}]", link=links[query(request).get("p", "")]))
 
     response = await collect(
-        http, FakeSecrets(secret="pw"), query={"team": "a"}, auth={"bearer": {"token": SECRET}}, paginate={"linkHeader": {}}
+        http, FakeSecrets(secret="pw"), query={"team": "a", "page": "1"}, auth={"bearer": {"token": SECRET}}, paginate={"linkHeader": {}}
     )
 
     assert [1, 2, 3] == response.value
     assert ["a", "a", "a"] == [query(request)["team"] for request in http.requests]
+    assert query(http.requests[1])["page"] == "2"  # what the link says counts
     assert {"Bearer pw"} == {sent(request)["authorization"] for request in http.requests}
 
 
@@ -509,9 +514,10 @@ async def test_oauth2_renews_a_token_that_is_refused_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "cause"),
+    ("said", "cause"),
     [
         pytest.param(answer('{"error": "invalid_client"}', status=401), Cause.UNAUTHORIZED, id="refused"),
+        pytest.param(answer('{"error": "<b>"}', status=400), Cause.UNAUTHORIZED, id="refused-in-other-words"),
         pytest.param(answer("", status=500), Cause.STATUS, id="in-trouble"),
         pytest.param(answer("", status=302, location="https://x/"), Cause.STATUS, id="redirect"),
         pytest.param(answer("{}"), Cause.PAYLOAD, id="no-token"),
@@ -520,15 +526,17 @@ async def test_oauth2_renews_a_token_that_is_refused_once() -> None:
         pytest.param(answer('{"access_token": ""}'), Cause.VALUE, id="an-empty-token"),
     ],
 )
-async def test_oauth2_without_a_token(given: Answer, cause: Cause) -> None:
+async def test_oauth2_without_a_token(said: Answer, cause: Cause) -> None:
     """The API is not asked."""
-    http = FakeHttp(lambda _: given)
+    http = FakeHttp(lambda _: said)
 
     with pytest.raises(CollectError) as caught:
         await collect(http, FakeSecrets(secret="pw"), auth=OAUTH2)
 
     assert cause is caught.value.cause
     assert [TOKEN_URL] == [request.url for request in http.requests]
+    assert (b"invalid_client" in said.body) == ("invalid_client" in caught.value.message)
+    assert "<b>" not in caught.value.message
 
 
 # TLS
@@ -582,6 +590,78 @@ async def test_a_server_that_hangs_ends_at_the_deadline() -> None:
         await source.collect()
 
     assert caught.value.cause is Cause.DEADLINE
+
+
+# All ways of paging
+
+
+class Paged:
+    """Elements 0 to `count`, by any way of paging, `size` on a page."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self.count, self.size = count, size
+        self.http = FakeHttp(self.handle)
+
+    def handle(self, request: Request) -> Answer:
+        asked = query(request)
+        start = int(asked.get("after") or asked.get("skip") or (int(asked.get("page", "1")) - 1) * self.size)
+        end = min(start + self.size, self.count)
+        pages = max(1, -(-self.count // self.size))
+        page = {"items": list(range(start, end)), "pages": pages, "total": self.count, "next": str(end) if end < self.count else None}
+        link = {"link": f'<?after={end}>; rel="next"'} if end < self.count else {}
+        return answer(json.dumps(page), **link)
+
+
+@given(
+    count=st.integers(0, 40),
+    size=st.integers(1, 9),
+    way=st.sampled_from(
+        [
+            {"page": {"param": "page", "last": "response['pages']"}},
+            {"page": {"param": "page", "size": None}},
+            {"offset": {"param": "skip", "total": "response['total']"}},
+            {"offset": {"param": "skip", "size": None}},
+            {"cursor": {"param": "after", "next": "response['next']"}},
+            {"linkHeader": {}},
+        ]
+    ),
+)
+async def test_whatever_the_way_all_elements_come_once(count: int, size: int, way: dict[str, dict[str, Any]]) -> None:
+    """In their order, with no more than one request beyond the last page."""
+    paged = Paged(count, size)
+    asking = {name: {key: size if value is None else value for key, value in fields.items()} for name, fields in way.items()}
+
+    response = await collect(paged.http, limits=Limits(pages=50), paginate=asking)
+
+    assert list(range(count)) == response.value["items"]
+    assert len(paged.http.requests) <= -(-count // size) + 1
+
+
+_PAGES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["items", "next", "x"]), inner, max_size=3),
+)
+
+
+@given(page=_PAGES)
+async def test_no_page_crashes_it_or_keeps_it_asking(page: Any) -> None:
+    """For whatever a server answers again and again: an end or CollectError."""
+    for way in (
+        {"page": {"param": "p", "last": "response['next']"}},
+        {"offset": {"param": "o", "total": "response['next']"}},
+        {"cursor": {"param": "c", "next": "response['next']"}},
+        {"linkHeader": {}},
+    ):
+        http = FakeHttp(lambda _: answer(json.dumps(page), link=json.dumps(page)))
+        with contextlib.suppress(CollectError):
+            await collect(http, limits=Limits(pages=5), paginate=way)
+        assert len(http.requests) <= 5
+
+
+def test_a_query_stays_as_it_is_written() -> None:
+    """Only what is replaced is written anew."""
+    assert with_query("http://h/a?wsdl&x=a%20b", {}) == "http://h/a?wsdl&x=a%20b"
+    assert with_query("http://h/a?wsdl&x=1&x=2&y=3", {"x": "a b"}) == "http://h/a?wsdl&y=3&x=a+b"
 
 
 # The declaration

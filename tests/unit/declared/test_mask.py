@@ -61,14 +61,6 @@ def test_of_two_secrets_the_longer_one_is_hidden_whole() -> None:
     assert mask("hunter2000 hunter") == "*** ***"
 
 
-def test_values() -> None:
-    """All texts of a JSON-like value, names of fields included; the rest stays."""
-    mask = Mask()
-    mask.conceal("hunter2")
-
-    assert {"a ***": ["***", 1, None, True, {"b": "x"}]} == mask.value({"a hunter2": ["hunter2", 1, None, True, {"b": "x"}]})
-
-
 def test_nothing_is_hidden_before_something_is() -> None:
     """Most texts pass through untouched."""
     assert Mask()("x") == "x"
