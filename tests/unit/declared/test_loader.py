@@ -5,6 +5,8 @@ from functools import partial
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from app.declared.check import Around, Checked, check
@@ -253,3 +255,28 @@ def test_a_checker_that_fails_on_one_document_costs_that_only() -> None:
     assert sorted(loaded.declarations) == ["jobs.example.com", "tables.example.com"]
     assert [each.name for each in loaded.rejected] == ["queues.example.com"]
     assert [line["event"] for line in logs] == ["a declaration cannot be checked; please report it"]
+
+
+_STATES = st.sampled_from(["10s", "20s", "5x", "absent"])
+_EDITS = st.lists(st.one_of(st.just("no YAML"), st.tuples(_STATES, _STATES)), max_size=6)
+
+
+@given(_EDITS)
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_edited_what_is_in_force_is_the_last_good_of_what_is_there(edits: list[Any]) -> None:
+    """Two declarations of one file, each good, faulty or absent, or all of it unreadable: the rule, told once more and simply."""
+    loads, wanted = _Loads(), dict[str, str]()
+    for edit in edits:
+        if edit == "no YAML":
+            loaded = loads.own(a="spec: [")
+        else:
+            said = {plural: interval for plural, interval in zip(("queues", "tables"), edit, strict=True) if interval != "absent"}
+            loaded = loads.own(a=[live_resource(plural, interval=interval) for plural, interval in said.items()])
+            # A faulty document of a name that is not in force may be what became of another that is missing.
+            unclear = any(interval == "5x" and plural not in wanted for plural, interval in said.items())
+            kept = {plural: interval for plural, interval in wanted.items() if said.get(plural) == "5x" or (plural not in said and unclear)}
+            wanted = kept | {plural: interval for plural, interval in said.items() if interval != "5x"}
+
+        in_force = {name.partition(".")[0]: f"{each.resource.spec.interval:g}s" for name, each in loaded.declarations.items()}
+        assert in_force == wanted
+        assert bool(loaded.rejected) == (edit == "no YAML" or "5x" in edit)
