@@ -1,6 +1,6 @@
 """Which kinds are served now, with their objects. Built-in kinds stay; declared ones come, change and go while requests are served."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import structlog
@@ -47,7 +47,8 @@ class Catalog:
     def __init__(self, fixed: Sequence[Served] = ()) -> None:
         self._fixed = tuple(fixed)
         self._of_owners: dict[str, tuple[Served, ...]] = {}
-        self._served = tuple(_without_clashes(self._fixed))
+        self._hidden: list[Kind] = []
+        self._served = self._without_clashes()
         self.listeners: list[Callable[[], None]] = []
 
     def __iter__(self) -> Iterator[Served]:
@@ -64,23 +65,29 @@ class Catalog:
                 self._of_owners[owner] = tuple(served)
             else:
                 self._of_owners.pop(owner, None)
-        self._served = tuple(_without_clashes((*self._fixed, *(each for served in self._of_owners.values() for each in served))))
+        self._served = self._without_clashes()
         for listener in self.listeners:
             listener()
 
-
-def _without_clashes(all_served: Iterable[Served]) -> Iterator[Served]:
-    """What is served of `all_served`, in their order."""
-    taken: set[tuple[str, str, str]] = set()
-    for served in all_served:
-        kind = served.kind
-        names = {
-            (kind.group, version, name)
-            for version in kind.versions
-            for name in (f"resource {kind.resource}", f"kind {kind.kind}", f"kind {kind.list_kind}")
-        }
-        if taken.isdisjoint(names):
-            taken |= names
-            yield served
-        else:
-            _log.warning("a kind is not served: another has its names", group=kind.group, kind=kind.kind, resource=kind.resource)
+    def _without_clashes(self) -> tuple[Served, ...]:
+        """What is served of all there is; what is not, for another has its names, is told once."""
+        taken: set[tuple[str, str, str]] = set()
+        chosen: list[Served] = []
+        hidden: list[Kind] = []
+        for served in (*self._fixed, *(each for of_owner in self._of_owners.values() for each in of_owner)):
+            kind = served.kind
+            names = {
+                (kind.group, version, name)
+                for version in kind.versions
+                for name in (f"resource {kind.resource}", f"kind {kind.kind}", f"kind {kind.list_kind}")
+            }
+            if taken.isdisjoint(names):
+                taken |= names
+                chosen.append(served)
+            else:
+                hidden.append(kind)
+        for kind in hidden:
+            if not any(kind is known for known in self._hidden):
+                _log.warning("a kind is not served: another has its names", group=kind.group, kind=kind.kind, resource=kind.resource)
+        self._hidden = hidden
+        return tuple(chosen)
