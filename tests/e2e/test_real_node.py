@@ -5,6 +5,7 @@ right or it is absent. Each test ends with "nobody saw anything wrong".
 """
 
 import json
+import os
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -404,6 +405,29 @@ def test_container_stats_are_those_of_the_kubelet(scene: Scene) -> None:
     assert (sidecar["spec"]["type"], sidecar["spec"]["nodeName"]) == ("sidecar", NODE)
 
 
+def test_node_stats_are_those_of_the_node(scene: Scene) -> None:
+    """A real kubelet tells its disk, its network and its processes; the disk is as full as the kernel says, in df's words."""
+
+    def look() -> dict[str, Any]:
+        done = scene.plane.kubectl("get", "--raw", f"{LIVE}/nodestats/{NODE}")
+        found: dict[str, Any] = json.loads(done.stdout)
+        assert found["status"].keys() >= {"cpu", "fs", "imageFs", "network", "processes"}, found
+        return found
+
+    found = wait_until("the node's figures", look, seconds=90)
+    status, disk = found["status"], os.statvfs("/")
+    used, free = disk.f_blocks - disk.f_bfree, disk.f_bavail
+    assert abs(status["fs"]["usedPercent"] - 100 * used / (used + free)) <= 2
+    assert 0 < status["processes"]["running"] < status["processes"]["max"]
+    assert status["pods"]["running"] >= len(STEADY)
+    assert 0 < status["cpu"]["usedPercent"] <= 100
+    assert 0 < status["memory"]["usedPercent"] <= 100
+    assert {interface["name"] for interface in status["network"]["interfaces"]}
+    row = scene.plane.kubectl("get", "nst").stdout
+    print(f"noted:\n{row}")
+    assert row.splitlines()[1].split()[0] == NODE
+
+
 def test_a_crash_loop(scene: Scene) -> None:
     """The pod is served with what runs, over and over: while the crashed one waits that is the other container alone, never a zero."""
 
@@ -419,6 +443,9 @@ def test_a_crash_loop(scene: Scene) -> None:
     counts = {shape: shapes.count(shape) for shape in shapes}
     print(f"noted: a crash loop was seen as {counts}, absent {absent(scene, CRASHING.name)} times")
     assert ("main",) in shapes
+    status = scene.live("containerstats", f"{CRASHING.name}.crash")["status"]
+    assert status["restartCount"] >= 4
+    assert status["lastTerminationReason"] == "Error"
     assert all(usage.cpu > 0 for look in looks for usage in look.pods[CRASHING.name].usages.values())
 
 
