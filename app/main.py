@@ -131,7 +131,7 @@ class Kubeglance:
             [
                 *(Served(kind, projection.collection) for kind, projection in published),
                 *self._live_kinds(published, versions),
-                Served(collectors.KIND, ReportObjects(self.reports, versions)),
+                *self._collectors(versions),
             ]
         )
         self.store = Store(
@@ -306,6 +306,12 @@ class Kubeglance:
         self._beside += joined.runs
         self._beside += [(f"watch {watch.name}", watch.run), ("trends of volumes", volumes.run)]
         return [*joined.served, volumes.served]
+
+    def _collectors(self, versions: Versions) -> list[Served]:
+        """The kind that tells how sources are, where anything live is served: without that we are what metrics-server is, and no more."""
+        settings = self._settings
+        live = settings.live_kinds or settings.declarations or settings.declaration_config_maps or settings.cozystack
+        return [Served(collectors.KIND, ReportObjects(self.reports, versions))] if live else []
 
     def _why(self, subject: Subject, key: Key) -> str | None:
         return self.store.why(subject, key)

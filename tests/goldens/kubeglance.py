@@ -79,7 +79,8 @@ async def answering() -> AsyncIterator["Answering"]:
     clock = LoopClock(wall=_RECORDED_AT)
     world = GoldenCluster()
     server = Kubeglance(
-        Settings(kubelet_summary=False, kubelet_use_node_status_port=True),
+        # What metrics-server does not have at all is not compared.
+        Settings(kubelet_summary=False, kubelet_use_node_status_port=True, live_kinds=False),
         Connection(server="https://kube-apiserver.test"),
         clock=clock,
         registry=CollectorRegistry(),

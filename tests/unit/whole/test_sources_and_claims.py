@@ -88,3 +88,20 @@ async def test_collectors_tell_how_kubelets_answer() -> None:
     (target,) = failing["kubelet-summary"]["status"]["targets"]
     assert (target["name"], target["cause"]) == ("real-0", "forbidden")
     assert failing["kubelet-summary"]["metadata"]["resourceVersion"] > healthy["kubelet-summary"]["metadata"]["resourceVersion"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "kinds"),
+    [
+        ({}, ["collectors", "containerstats", "nodestats", "podstats", "volumestats"]),
+        ({"live_kinds": False}, []),
+        ({"live_kinds": False, "declarations": ("/nowhere",)}, ["collectors"]),
+    ],
+)
+async def test_what_is_served_of_the_group(settings: dict[str, Any], kinds: list[str]) -> None:
+    """Without live kinds and declarations discovery is metrics-server's own; with either sources have their kind."""
+    async with running(**settings) as whole:
+        answer = await whole.client.get(LIVE)
+
+    found = answer.json().get("resources", []) if answer.status_code == 200 else []
+    assert [each["name"] for each in found] == kinds
