@@ -17,7 +17,7 @@ from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 
 from app.declared import cel_syntax
-from app.declared.cel_growth import MOST_STEPS, bound, can_grow
+from app.declared.cel_growth import MOST_MADE, MOST_READ, MOST_STEPS, Estimate, can_grow
 from app.declared.cel_syntax import Node
 from app.duration import format_duration
 from app.errors import KubeglanceError
@@ -28,9 +28,6 @@ LONGEST = 4096
 
 MOST_NESTED = 2
 """Loops (all, exists, exists_one, map, filter) in each other."""
-
-LARGEST = 64 << 20
-"""Bytes that a value may become."""
 
 _ERROR = cel.Type.ERROR
 _EXTENSIONS = (ext_strings.ExtStrings(), ext_math.ExtMath(), ext_optional.ExtOptional())
@@ -99,8 +96,8 @@ class Program:
 
     def evaluate(self, over: Bound) -> Any:
         """The value over what is bound. Raises CelError."""
-        if self._can_grow and bound(self.tree, over.variables) > LARGEST:
-            raise CelError(f"the value could become larger than {LARGEST >> 20} MiB: repeat and replace less")
+        if self._can_grow:
+            _check(Estimate(self.tree, over.variables))
         try:
             return self._value(over)
         except _Unfit:
@@ -120,6 +117,14 @@ class Program:
         if failed:
             raise _of_runtime(str(plain))
         return _json_like(plain)
+
+
+def _check(estimate: Estimate) -> None:
+    """Raises CelError for an evaluation that could take too much."""
+    if estimate.is_too_large:
+        raise CelError(f"could make more than {MOST_MADE >> 20} MiB of it: repeat and replace less")
+    if estimate.read > MOST_READ:
+        raise CelError(f"could go through more than {MOST_READ >> 20} MiB: look at less for each element")
 
 
 def compile_cel(text: str, variables: Mapping[str, Any]) -> Program:

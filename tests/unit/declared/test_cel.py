@@ -175,8 +175,25 @@ class TestBounds:
     )
     def test_memory(self, text: Any) -> None:
         """What grows and grows is refused before it is made."""
-        with pytest.raises(CelError, match="could become larger than 64 MiB"):
+        with pytest.raises(CelError, match="could make more than 16 MiB of it"):
             evaluate(text, {"text": "x" * 100, "list": list(range(90)), "long": "y" * 100_000})
+
+    def test_memory_on_the_way(self) -> None:
+        """What is made counts, and not what is left of it."""
+        with pytest.raises(CelError, match="could make more than 16 MiB of it"):
+            evaluate("item.text" + ".replace('', '0123456789')" * 12 + ".size()", {"text": "x" * 100})
+
+    def test_sums(self) -> None:
+        text = "item.text"
+        for _ in range(8):
+            text = f"({text} + {text})"
+        assert evaluate(text, {"text": "x" * 10}) == "x" * 2560
+        with pytest.raises(CelError, match="could make more than 16 MiB of it"):
+            evaluate(text, {"text": "x" * 100_000})
+
+    def test_time(self) -> None:
+        with pytest.raises(CelError, match="could go through more than 1024 MiB"):
+            evaluate("item.list.map(a, item.long.matches('(a|b)*c$'))", {"list": list(range(5000)), "long": "ab" * 500_000})
 
     @pytest.mark.parametrize(
         "text",

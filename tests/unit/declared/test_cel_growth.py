@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.declared.cel import CelError, compile_cel
-from app.declared.cel_growth import bound
+from app.declared.cel_growth import Estimate
 
 SMALL = 100  # constants of the estimate, such as the brackets of an empty list
 
@@ -52,4 +52,4 @@ def test_no_value_is_larger_than_its_bound(text: str, item: Any) -> None:
         return
     size = len(json.dumps(value)) if not isinstance(value, str) else len(value)
     parts = len(value) if isinstance(value, list) else 0
-    assert size <= bound(program.tree, {"item": item}) + SMALL + 4 * parts
+    assert size <= Estimate(program.tree, {"item": item}).size + SMALL + 4 * parts
