@@ -308,10 +308,8 @@ class Kubeglance:
         return [*joined.served, volumes.served]
 
     def _collectors(self, versions: Versions) -> list[Served]:
-        """The kind that tells how sources are, where anything live is served: without that we are what metrics-server is, and no more."""
-        settings = self._settings
-        live = settings.live_kinds or settings.declarations or settings.declaration_config_maps or settings.cozystack
-        return [Served(collectors.KIND, ReportObjects(self.reports, versions))] if live else []
+        """The kind that tells how sources are, where anything live is served."""
+        return [Served(collectors.KIND, ReportObjects(self.reports, versions))] if self._settings.serves_live else []
 
     def _why(self, subject: Subject, key: Key) -> str | None:
         return self.store.why(subject, key)

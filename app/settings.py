@@ -220,6 +220,11 @@ class Settings(BaseModel):
     logging_format: Annotated[Literal["text", "json"], _about("Form of the log on standard error: text or json.")] = "text"
     v: Annotated[Integer, Field(ge=0), _about("Log level: from 4 also debug messages, from 6 those of the libraries too.")] = 0
 
+    @property
+    def serves_live(self) -> bool:
+        """Whether anything live is served, and so the kind that tells how sources are. Without it kubeglance is what metrics-server is."""
+        return bool(self.live_kinds or self.declarations or self.declaration_config_maps or self.cozystack)
+
     @model_validator(mode="after")
     def _obey_rules(self) -> Self:
         broken = [(rule.fields, text) for rule in RULES if (text := rule.fault(self)) is not None]

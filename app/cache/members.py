@@ -1,7 +1,6 @@
 """Which objects the kinds have that are joined when they are read: who comes, changes and goes with the nodes and pods of the cluster."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from app.cache.cluster import NodeChange, Nodes, PodChange, Pods
 from app.cache.collection import Collection, Item
@@ -9,17 +8,17 @@ from app.cache.reservations import ENDED
 from app.cache.versions import Versions
 from app.kube.records import Key, PodRecord
 
-MembersOf = Callable[[PodRecord], Iterable[tuple[Key, Any]]]
-"""(pod) -> the keys of its objects, with what is to be known of each when it is read."""
+MembersOf = Callable[[PodRecord], Sequence[Key]]
+"""(pod) -> the keys of its objects. The value of each member is the pod."""
 
 
-def pod_itself(pod: PodRecord) -> Iterable[tuple[Key, Any]]:
-    """One object for each pod that is on a node and has not ended: the pod."""
-    return ((pod.key, pod),) if _is_there(pod) else ()
+def pod_itself(pod: PodRecord) -> Sequence[Key]:
+    """One object for each pod that is on a node and has not ended."""
+    return (pod.key,) if _is_there(pod) else ()
 
 
-def its_containers(pod: PodRecord) -> Iterable[tuple[Key, Any]]:
-    """One object for each container of such a pod: the pod, and the container's position in it.
+def its_containers(pod: PodRecord) -> Sequence[Key]:
+    """One object for each container of such a pod.
 
     What runs in the pod as long as it does has one always; an init container, or one to debug, while it runs. The name is that of the
     pod, a dot, that of the container: these have no dots, so it can be taken apart at the last one.
@@ -27,8 +26,8 @@ def its_containers(pod: PodRecord) -> Iterable[tuple[Key, Any]]:
     if not _is_there(pod):
         return ()
     return [
-        ((pod.namespace, f"{pod.name}.{container.name}"), (pod, position))
-        for position, container in enumerate(pod.containers)
+        (pod.namespace, f"{pod.name}.{container.name}")
+        for container in pod.containers
         if container.running or not (container.init or container.ephemeral)
     ]
 
@@ -45,12 +44,13 @@ def follow_pods(pods: Pods, members: Collection, members_of: MembersOf, versions
         items: dict[Key, Item] = {}
         gone: set[Key] = set()
         for old, new in changes:
-            after = dict(members_of(new)) if new is not None else {}
-            if old is not None:
-                gone.update(key for key, _ in members_of(old) if key not in after)
-            for key, value in after.items():
-                items[key] = Item(key, new.labels if new is not None else (), version, value)
-        members.replace(items.values(), gone - items.keys(), version)
+            for key in members_of(old) if old is not None else ():
+                items.pop(key, None)
+                gone.add(key)
+            for key in members_of(new) if new is not None else ():
+                items[key] = Item(key, new.labels if new is not None else (), version, new)
+                gone.discard(key)
+        members.replace(items.values(), gone, version)
 
     pods.listeners.append(changed)
 

@@ -129,9 +129,9 @@ class Views:
 
     def container(self, member: Item) -> tuple[ContainerView, int]:
         """The view of a container."""
-        pod: PodRecord
-        pod, position = member.value
-        container = pod.containers[position]
+        pod: PodRecord = member.value
+        name = member.key[1][len(pod.name) + 1 :]
+        container = next(each for each in pod.containers if each.name == name)
         whole: PodUsage | None
         whole, version = self._usage(self._pod_usages, pod.key)
         node = self._stats.node(pod.node)

@@ -37,7 +37,7 @@ def run(argv: Sequence[str], kinds: Sequence[Kind] | None = None) -> int:
         return int(end.code or 0)
     try:
         options = _options(arguments)
-        groups = install(options, _known_kinds() if kinds is None else kinds, api_services=not arguments.registrar)
+        groups = install(options, _known_kinds(arguments.settings) if kinds is None else kinds, api_services=not arguments.registrar)
         if arguments.registrar:
             groups["registrar"] = registrar(options, arguments.registrar_group)
         if arguments.declared:
@@ -91,10 +91,13 @@ def _of_declarations(paths: Sequence[Path], options: Options, *, registered: boo
     return {**groups, "sources": source_rights(declarations, options)}
 
 
-def _known_kinds() -> tuple[Kind, ...]:
+def _known_kinds(settings: Settings) -> tuple[Kind, ...]:
+    """The built-in kinds that are served with these settings: an APIService of a group that is not would hold up namespaces that go."""
     from app import kinds  # noqa: PLC0415 -- so that tests can give kinds of their own without loading these
 
-    return kinds.load()
+    if settings.live_kinds:
+        return kinds.load()
+    return (*kinds.published(), *((kinds.of_sources(),) if settings.serves_live else ()))
 
 
 def _parser() -> Parser:

@@ -14,10 +14,20 @@ _OF_STORE = ("node_metrics", "pod_metrics")
 
 def published() -> tuple[Kind, ...]:
     """The kinds whose objects the store publishes. They are served always, and load no others."""
-    return tuple(import_module(f"{__name__}.{name}").KIND for name in _OF_STORE)
+    return tuple(map(_kind, _OF_STORE))
+
+
+def of_sources() -> Kind:
+    """The kind that tells how sources are."""
+    return _kind("collectors")
+
+
+def _kind(module: str) -> Kind:
+    kind: Kind = import_module(f"{__name__}.{module}").KIND
+    return kind
 
 
 def load() -> tuple[Kind, ...]:
     """Every built-in kind: a new one is a new file in this package, and nothing else."""
     modules = sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))
-    return tuple(import_module(f"{__name__}.{name}").KIND for name in modules)
+    return tuple(map(_kind, modules))

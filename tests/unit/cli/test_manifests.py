@@ -50,6 +50,27 @@ def test_an_apiservice_for_each_version_of_each_kind() -> None:
     assert {100} == {spec["groupPriorityMinimum"] for spec in services.values()}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param([], {"v1alpha1.live.kubeglance.io", "v1.metrics.k8s.io", "v1beta1.metrics.k8s.io"}, id="as it is by default"),
+        pytest.param(
+            ["--arg=--live-kinds=false", "--arg=--declaration-config-maps=false"],
+            {"v1.metrics.k8s.io", "v1beta1.metrics.k8s.io"},
+            id="an APIService that nobody answers would hold up every namespace that goes",
+        ),
+        pytest.param(
+            ["--arg=--live-kinds=false"],
+            {"v1alpha1.live.kubeglance.io", "v1.metrics.k8s.io", "v1beta1.metrics.k8s.io"},
+            id="declared kinds have their sources told of",
+        ),
+    ],
+)
+def test_an_apiservice_for_what_is_served(arguments: list[str], expected: set[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """What is switched off is not registered."""
+    assert expected == {item["metadata"]["name"] for item in printed(capsys, *arguments) if item["kind"] == "APIService"}
+
+
 def test_names_of_the_leaf_include_the_name_that_the_aggregator_verifies() -> None:
     """certs and manifests have the same defaults."""
     (spec, *_) = [item["spec"]["service"] for item in of_kind("APIService")]
@@ -86,7 +107,7 @@ def test_a_new_kind_gets_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_of_the_whole_cluster_is_not_for_viewers_of_a_namespace() -> None:
-    """Nodes' figures and endpoints of sources have a role of their own that nobody is bound to; metrics.k8s.io is as with metrics-server."""
+    """Nodes' figures and endpoints of sources have a role of their own that nobody is bound to; metrics.k8s.io is as in metrics-server."""
     roles = {item["metadata"]["name"]: item for item in of_kind("ClusterRole")}
     viewers, cluster = roles["system:kubeglance:reader"], roles["kubeglance-live-cluster-reader"]
 

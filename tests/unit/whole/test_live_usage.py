@@ -121,14 +121,14 @@ async def test_a_kubelet_that_cannot_tell_all() -> None:
 
 
 async def test_without_live_kinds() -> None:
-    """Only how the sources are is told, and the summary is asked in short."""
+    """Their group is not served at all, and the summary is asked in short."""
     async with running(live_kinds=False) as whole:
         queries = []
         whole.kubelet.fault = lambda request: queries.append(request.url.query) if request.url.path == "/stats/summary" else None
         await whole.at(70)
         answer = await whole.client.get(f"{API}/podstats")
-        served = (await one(whole, ""))["resources"]
+        groups = (await whole.client.get("/apis")).json()["groups"]
 
         assert answer.status_code == 404
-        assert [resource["name"] for resource in served] == ["collectors"]
+        assert [group["name"] for group in groups] == ["metrics.k8s.io"]
         assert set(queries) == {b"only_cpu_and_memory=true"}
