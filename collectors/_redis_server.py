@@ -26,7 +26,7 @@ _LENGTHS = {b"string": "STRLEN", b"list": "LLEN", b"set": "SCARD", b"zset": "ZCA
 _CODES = {
     "WRONGPASS": (Cause.UNAUTHORIZED, "check username and password"),
     "NOAUTH": (Cause.UNAUTHORIZED, "give source.redis a password"),
-    "NOPERM": (Cause.FORBIDDEN, "grant the user +info +scan +type +pttl +@read on the keys: ACL SETUSER"),
+    "NOPERM": (Cause.FORBIDDEN, "ACL SETUSER: grant it +info +scan +@read, and the keys"),
     "DENIED": (Cause.FORBIDDEN, "the server is in protected mode: give it a password or bind it to an address"),
     "LOADING": (Cause.STATUS, "the server reads its data set: wait"),
     "BUSY": (Cause.STATUS, "a script holds the server up"),

@@ -4,13 +4,15 @@
 itself refuses, in a transaction or on a connection that is read-only. Rows are read some at a time and reading ends at a limit.
 """
 
+import asyncio
 import re
+from collections.abc import Callable
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from collectors._host import Host, at
-from collectors._source import Means, Source, SourceType, Spec, Value
+from collectors._source import Means, Response, Source, SourceType, Spec, Value
 
 PORT = 5432
 
@@ -76,14 +78,35 @@ class SqlSpec(Spec):
         return self
 
 
-def _open(spec: SqlSpec, means: Means) -> Source:
-    if spec.dialect == "sqlite":
-        from collectors._sqlite import Sqlite  # noqa: PLC0415 -- see collectors/_source.py
+class Sql:
+    """Loads its dialect in a thread at the first collection: SQLAlchemy takes most of a second, in which requests are served."""
 
-        return Sqlite(spec, means)
-    from collectors._postgresql import PostgreSQL  # noqa: PLC0415 -- see collectors/_source.py
+    changed: asyncio.Event | None = None
 
-    return PostgreSQL(spec, means)
+    def __init__(self, spec: SqlSpec, means: Means) -> None:
+        self._spec = spec
+        self._means = means
+        self._source: Source | None = None
+
+    async def collect(self) -> Response:
+        if self._source is None:
+            opened = await asyncio.to_thread(_dialect, self._spec.dialect)
+            self._source = opened(self._spec, self._means)
+        return await self._source.collect()
+
+    async def aclose(self) -> None:
+        if self._source is not None:
+            await self._source.aclose()
+
+
+def _dialect(name: str) -> Callable[[SqlSpec, Means], Source]:
+    if name == "sqlite":
+        from collectors._sqlite import Sqlite  # noqa: PLC0415 -- see Sql
+
+        return Sqlite
+    from collectors._postgresql import PostgreSQL  # noqa: PLC0415 -- see Sql
+
+    return PostgreSQL
 
 
 def _endpoint(spec: SqlSpec) -> str:
@@ -96,4 +119,4 @@ def _hosts(spec: SqlSpec) -> tuple[tuple[str, int], ...]:
     return ((spec.host, spec.port),) if spec.host is not None else ()
 
 
-SOURCE = SourceType(name="sql", spec=SqlSpec, open=_open, endpoint=_endpoint, hosts=_hosts, uses_files=lambda spec: spec.file is not None)
+SOURCE = SourceType(name="sql", spec=SqlSpec, open=Sql, endpoint=_endpoint, hosts=_hosts, uses_files=lambda spec: spec.file is not None)

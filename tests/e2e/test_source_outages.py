@@ -3,7 +3,6 @@
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -16,16 +15,15 @@ from tests.e2e.declared import cool_resource, declaring, items, wait_for, write
 from tests.e2e.registration import NAMESPACE, SERVICE_ACCOUNT
 from tests.e2e.sources import prometheus, rabbitmq
 from tests.e2e.sources.collecting import example
+from tests.e2e.sources.outages import OUTAGES, TIMES, Served, go_through
 from tests.e2e.sources.prometheus import PrometheusServer
 from tests.e2e.sources.rabbitmq import PASSWORD, USER, RabbitMQServer
-from tests.e2e.sources.server import Server
 from tests.e2e.stage import Stage
 
 pytestmark = pytest.mark.e2e
 
 QUEUES = {"orders": 3, "mails": 1}
 COOL = "example.com/v1alpha1/coolresources"
-TIMES = {"interval": "2s", "timeout": "1500ms", "ttl": "12s"}
 _GRANTS = f"""
 apiVersion: v1
 kind: Namespace
@@ -48,30 +46,6 @@ metadata: {{name: kubeglance-sources, namespace: {NAMESPACE}}}
 roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: kubeglance-sources}}
 subjects: [{{kind: ServiceAccount, name: {SERVICE_ACCOUNT}, namespace: {NAMESPACE}}}]
 """
-
-
-@dataclass(frozen=True)
-class Served:
-    """A kind that is served from a server: the declaration's name, where its objects are listed, and what of them is looked at."""
-
-    name: str
-    path: str
-    server: Server
-    stage: Stage
-
-    def objects(self) -> dict[str, dict[str, Any]]:
-        """Status of each object, by name."""
-        return {item["metadata"]["name"]: item["status"] for item in items(self.stage, self.path)}
-
-    def collector(self) -> dict[str, Any]:
-        """What the kind Collector tells of the source."""
-        answer = self.stage.plane.kubectl("get", "collectors", self.name, "-o", "json").stdout
-        status: dict[str, Any] = json.loads(answer)["status"]
-        return status
-
-    def causes(self) -> list[str]:
-        """The causes that are told now."""
-        return [target["cause"] for target in self.collector().get("targets", [])]
 
 
 @pytest.fixture(scope="module")
@@ -159,36 +133,17 @@ def ups(monitor: PrometheusServer) -> dict[str, Any]:
 
 @pytest.fixture
 def of_broker(stage: Stage, broker: RabbitMQServer) -> Served:
-    return Served("queues.msg.example.com", "msg.example.com/v1alpha1/namespaces/mq/queues", broker, stage)
+    return Served("queues.msg.example.com", "msg.example.com/v1alpha1/namespaces/mq/queues", broker, stage, len(QUEUES), "ready")
 
 
 @pytest.fixture
 def of_monitor(stage: Stage, monitor: PrometheusServer) -> Served:
-    return Served("ups.prom.example.com", "prom.example.com/v1alpha1/ups", monitor, stage)
-
-
-def fresh(status: dict[str, Any]) -> str:
-    return str(next(each["status"] for each in status["conditions"] if each["type"] == "Fresh"))
-
-
-def wait_until_all(served: Served, condition: str, count: int) -> dict[str, dict[str, Any]]:
-    """Until there are so many objects, and the condition Fresh of all is as given."""
-
-    def look() -> dict[str, dict[str, Any]] | None:
-        found = served.objects()
-        return found if len(found) == count and {fresh(status) for status in found.values()} == {condition} else None
-
-    return wait_until(f"{served.name} to be Fresh={condition}", look, seconds=90)
-
-
-def wait_until_good(served: Served, count: int) -> dict[str, dict[str, Any]]:
-    """Until all objects are there and fresh."""
-    return wait_until_all(served, "True", count)
+    return Served("ups.prom.example.com", "prom.example.com/v1alpha1/ups", monitor, stage, 1, "up")
 
 
 def test_the_queues_as_kubectl_shows_them(stage: Stage, of_broker: Served) -> None:
     """The password comes from a Secret that kubeglance may read by a Role of that one name."""
-    wait_until_good(of_broker, len(QUEUES))
+    of_broker.wait_until_good()
 
     lines = stage.plane.kubectl("get", "q", "-n", "mq").stdout.splitlines()
     assert lines[0].split()[:3] == ["NAME", "READY", "UNACKED"]
@@ -198,57 +153,31 @@ def test_the_queues_as_kubectl_shows_them(stage: Stage, of_broker: Served) -> No
 
 def test_the_query_as_kubectl_shows_it(stage: Stage, of_monitor: Served) -> None:
     """Each series is an object."""
-    wait_until_good(of_monitor, 1)
+    of_monitor.wait_until_good()
 
     assert stage.plane.kubectl("get", "ups").stdout.split() == ["NAME", "UP", "prometheus", "1"]
 
 
-@pytest.mark.parametrize("outage", ["killed", "frozen"])
+@pytest.mark.parametrize("outage", OUTAGES)
 @pytest.mark.parametrize("name", ["of_broker", "of_monitor"])
 def test_an_outage(name: str, outage: str, of_broker: Served, of_monitor: Served) -> None:
-    """Values and times stay until their time to live ends, then the objects go. Other kinds stay as they are. Collectors tell why."""
+    """Of the one or the other; a kind that asks nobody stays, too."""
     served, other = (of_broker, of_monitor) if name == "of_broker" else (of_monitor, of_broker)
-    good = wait_until_good(served, len(QUEUES) if served is of_broker else 1)
-    if outage == "killed":
-        served.server.kill()
-    else:
-        served.server.freeze()
-    try:
-        causes = {"dial", "closed"} if outage == "killed" else {"deadline"}
-        wait_until(f"a cause of {causes}", lambda: causes & set(served.causes()), seconds=60)
-        stale = wait_until_all(served, "False", len(good))
-        assert good.keys() == stale.keys()
-        assert {name: status.get("ready", status.get("up")) for name, status in good.items()} == {
-            name: status.get("ready", status.get("up")) for name, status in stale.items()
-        }
-        assert stale == served.objects()  # their time stays too
-        assert served.collector()["state"] == "Failing"
-        assert PASSWORD not in json.dumps(served.collector())
-        untouched = wait_until_good(other, 1 if other is of_monitor else len(QUEUES))
+    go_through(outage, served, other, secret=PASSWORD)
 
-        wait_until("the end of their time", lambda: not served.objects(), seconds=60)
-        later = wait_until_good(other, len(untouched))
-        assert max(status["observedAt"] for status in later.values()) > max(status["observedAt"] for status in untouched.values())
-        assert len(items(served.stage, COOL)) == 1
-    finally:
-        if outage == "killed":
-            served.server.start()
-        else:
-            served.server.thaw()
-    again = wait_until_good(served, len(good))
-    assert again.keys() == good.keys()
+    assert len(items(served.stage, COOL)) == 1
 
 
 def test_a_secret_that_changes(stage: Stage, broker: RabbitMQServer, of_broker: Served) -> None:
     """The broker's password is changed, then the Secret: no restart, no reload. Until then collectors tell the cause, and no password."""
-    wait_until_good(of_broker, len(QUEUES))
+    of_broker.wait_until_good()
     broker.change_password("another secret of tests")
     try:
         wait_until("to be refused", lambda: of_broker.causes() == ["unauthorized"], seconds=60)
         stage.plane.apply(secret("another secret of tests"))
-        wait_until_good(of_broker, len(QUEUES))
+        of_broker.wait_until_good()
     finally:
         broker.change_password(PASSWORD)
         stage.plane.apply(secret(PASSWORD))
-    wait_until_good(of_broker, len(QUEUES))
+    of_broker.wait_until_good()
     assert "secret of tests" not in stage.replicas[0].log

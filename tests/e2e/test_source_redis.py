@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from app.declared.objects import LiveValue
 from collectors._base import Cause, CollectError
 from collectors._source import Limits, Source
 from collectors.redis import SOURCE, RedisSpec
 from tests.e2e.conftest import demand
 from tests.e2e.controlplane.pki import FiledAuthority
 from tests.e2e.sources import redis
+from tests.e2e.sources.collecting import Collecting, Objects, example
 from tests.e2e.sources.redis import PASSWORD, RedisServer
 from tests.fakes.means import Values, means
 
@@ -242,3 +244,25 @@ async def test_a_server_that_stands_still(filled: RedisServer, opened: Opened) -
     assert [Cause.DEADLINE, Cause.DEADLINE] == causes
     assert LENGTHS == (await kept.collect()).value
     assert LENGTHS == (await new.collect()).value
+
+
+async def test_the_examples(filled: RedisServer) -> None:
+    """deploy/examples/redis-queues.yaml and redis-streams.yaml as kubeglance reads them."""
+    filled.admin(
+        ("RPUSH", "celery", "a", "b"),
+        ("XADD", "stream:orders", "*", "n", "1"),
+        ("XGROUP", "CREATE", "stream:orders", "mailer", "0"),
+    )
+    known = Objects(secrets={"redis-reader": {"password": PASSWORD}}, config_maps={})
+    found: dict[str, LiveValue] = {}
+    for name in ("redis-queues.yaml", "redis-streams.yaml"):
+        async with Collecting(example(name, host="localhost", port=filled.port), known) as collecting:
+            _, mapped = await collecting.collect()
+            assert not mapped.dropped
+            found |= {each.key[1]: each.value for each in mapped.objects}
+
+    assert {"waiting": 2, "type": "list"} == found["celery"].status
+    assert {"waiting": 0, "type": "none"} == found["mails"].status
+    (group,) = [value for value in found.values() if value.spec.get("group")]
+    assert {"stream": "stream:orders", "group": "mailer"} == group.spec
+    assert {"lag": 1, "pending": 0, "consumers": 0, "lastDeliveredId": "0-0"} == group.status

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from collectors.sql import SOURCE, SqlSpec
 from tests.e2e.conftest import demand
 from tests.e2e.controlplane.pki import FiledAuthority
 from tests.e2e.sources import postgresql
+from tests.e2e.sources.collecting import Collecting, Objects, example
 from tests.e2e.sources.postgresql import PASSWORD, PostgreSQLServer
 from tests.fakes.means import Values, means
 
@@ -88,18 +88,6 @@ async def failure(source: Source) -> CollectError:
     assert PASSWORD not in found.value.message + found.value.remedy
     assert found.value.remedy
     return found.value
-
-
-@asynccontextmanager
-async def locked(server: PostgreSQLServer) -> Any:
-    """Nobody reads orders."""
-    connection = await server.connect()
-    try:
-        async with connection.transaction():
-            await connection.execute("LOCK TABLE orders IN ACCESS EXCLUSIVE MODE")
-            yield
-    finally:
-        await connection.close()
 
 
 async def test_rows(opened: Opened) -> None:
@@ -281,7 +269,7 @@ async def test_a_table_that_is_locked(opened: Opened, server: PostgreSQLServer) 
     """The server gives up at our deadline; it is read on when the lock is gone."""
     source = opened(COUNT, timeout=2)
     await source.collect()
-    async with locked(server):
+    with server.locked("orders"):
         error = await failure(source)
 
     assert Cause.DEADLINE == error.cause
@@ -307,10 +295,9 @@ async def test_a_caller_that_gives_up(opened: Opened, server: PostgreSQLServer) 
     """What was asked is given up, and the next collection has a connection of its own."""
     source = opened(COUNT)
     await source.collect()
-    async with locked(server):
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.5):
-                await source.collect()
+    with server.locked("orders"), pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await source.collect()
 
     assert TWO == (await source.collect()).value
 
@@ -328,3 +315,31 @@ async def test_a_password_that_changes(opened: Opened, server: PostgreSQLServer)
     finally:
         server.admin(f"ALTER ROLE reader PASSWORD '{PASSWORD}'")
         opened.values.secrets["pw"] = PASSWORD
+
+
+async def test_the_example(server: PostgreSQLServer) -> None:
+    """deploy/examples/postgres-orders.yaml, with the table that it names, as kubeglance reads it."""
+    server.admin(
+        "CREATE SCHEMA example CREATE TABLE orders"
+        " (id bigserial PRIMARY KEY, region text NOT NULL, state text NOT NULL, created timestamptz NOT NULL DEFAULT now())",
+        "GRANT USAGE ON SCHEMA example TO reader",
+        "GRANT SELECT ON example.orders TO reader",
+        "INSERT INTO example.orders (region, state) VALUES ('eu', 'waiting'), ('eu', 'sent'), ('us', 'sent')",
+        "ALTER ROLE reader SET search_path = example, public",
+    )
+    known = Objects(
+        secrets={"shop-db-reader": {"username": "reader", "password": PASSWORD}},
+        config_maps={"shop-db-ca": {"ca.crt": server.authority.pem.decode()}},
+    )
+    try:
+        async with Collecting(example("postgres-orders.yaml", host="localhost", port=server.port), known) as collecting:
+            _, mapped = await collecting.collect()
+    finally:
+        server.admin("ALTER ROLE reader RESET search_path")
+    status = {each.key: each.value.status for each in mapped.objects}
+
+    assert not mapped.dropped
+    assert {("shop", "eu"), ("shop", "us")} == status.keys()
+    assert (1, 1) == (status["shop", "eu"]["waiting"], status["shop", "eu"]["done"])
+    assert status["shop", "eu"]["oldestSeconds"] >= 0
+    assert {"waiting": 0, "done": 1} == status["shop", "us"]

@@ -2,10 +2,9 @@
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-
-import asyncpg
 
 from tests.e2e.controlplane.pki import FiledAuthority
 from tests.e2e.controlplane.processes import plain_environment
@@ -49,8 +48,9 @@ class PostgreSQLServer(Server):
     user = "postgres"
 
     def __init__(self, authority: FiledAuthority) -> None:
-        """Make the cluster; `authority` signs its certificate for db.test."""
+        """Make the cluster; `authority` signs its certificate for db.test and localhost."""
         super().__init__()
+        self.authority = authority
         found = programs()
         assert found is not None
         self._programs = found
@@ -59,7 +59,7 @@ class PostgreSQLServer(Server):
         with (self._data / "postgresql.conf").open("a", encoding="utf-8") as settings:
             settings.write(f"{_SETTINGS}port = {self.port}\nunix_socket_directories = '{self.folder}'\n")
         (self._data / "pg_hba.conf").write_text(_ACCESS, encoding="utf-8")
-        pair = authority.server("postgresql", "db.test", dns=["db.test"])
+        pair = authority.server("postgresql", "db.test", dns=["db.test", "localhost"])
         for source, name in ((pair.certificate, "server.crt"), (pair.key, "server.key")):
             target = self._data / name
             target.write_bytes(source.read_bytes())
@@ -79,15 +79,33 @@ class PostgreSQLServer(Server):
         """Run statements as the superuser, in database shop."""
         self._psql("shop", *statements)
 
-    async def connect(self) -> "asyncpg.Connection[asyncpg.Record]":
-        """A superuser's connection to database shop, for locks."""
-        return await asyncpg.connect(host=str(self.folder), port=self.port, user="admin", database="shop")
+    @contextmanager
+    def locked(self, table: str) -> Iterator[None]:
+        """Within, nobody reads a table of database shop."""
+        lock = f"BEGIN; LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE;\n\\echo locked\n"
+        command = self.as_user([self._programs / "psql", *self._session("shop")])
+        holder = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=self.folder, env=plain_environment(LC_ALL="C")
+        )
+        with holder as running:
+            assert running.stdin is not None
+            assert running.stdout is not None
+            running.stdin.write(lock)
+            running.stdin.flush()
+            assert running.stdout.readline() == "locked\n"
+            try:
+                yield
+            finally:
+                running.stdin.close()  # psql ends, and the lock with its session
+                running.wait(20)
 
     def _psql(self, database: str, *statements: str) -> None:
         each = [argument for statement in statements for argument in ("-c", statement)]
-        self._run(
-            "psql", "-h", str(self.folder), "-p", str(self.port), "-U", "admin", "-d", database, "-qX", "-v", "ON_ERROR_STOP=1", *each
-        )
+        self._run("psql", *self._session(database), *each)
+
+    def _session(self, database: str) -> list[str]:
+        """psql's flags for a session of the superuser, which a first error ends."""
+        return ["-h", str(self.folder), "-p", str(self.port), "-U", "admin", "-d", database, "-qX", "-v", "ON_ERROR_STOP=1"]
 
     def _ready(self) -> bool:
         done = subprocess.run(
