@@ -12,6 +12,9 @@ from msgspec import Struct
 
 from app.kube.records import Key
 
+MOST_BYTES = 32 * 1024 * 1024
+"""What the numbers of one kind may take. Of more objects than there is room for, those that came first have a history."""
+
 Numbers = Sequence[float | None]
 """A number for each field of a history, None where the object has none."""
 
@@ -38,22 +41,27 @@ class History:
     One thread may write while others read: what is written becomes a point when it is whole. For that there is a slot more than points.
     """
 
-    def __init__(self, fields: Sequence[str], points: int, interval: int) -> None:
+    def __init__(self, fields: Sequence[str], points: int, interval: int, *, most_bytes: int = MOST_BYTES) -> None:
         self.fields = tuple(fields)
+        self._room = most_bytes // max(8 * (points + 1) * len(self.fields), 1)
         self.points_kept = points
         self.interval = interval
         self.slots = Slots([0] * (points + 1))
 
     def take(self, time: int, numbers: Mapping[Key, Numbers]) -> None:
-        """A point of each object in `numbers`, which are all that there are; nothing is kept of others."""
+        """A point of each object in `numbers`, which are all that there are, as far as there is room; nothing is kept of others."""
         slots, width = self.slots, len(self.fields)
         slot = slots.newest
         if time // self.interval != slots.times[slot] // self.interval:
             slot = (slot + 1) % len(slots.times)
+        room = self._room - len(numbers.keys() & slots.rings.keys())
         rings = {}
         for key, values in numbers.items():
             ring = slots.rings.get(key)
             if ring is None:
+                if room <= 0:
+                    continue
+                room -= 1
                 ring = array("d", [math.nan]) * (len(slots.times) * width)
             ring[slot * width : (slot + 1) * width] = array("d", [math.nan if value is None else value for value in values])
             rings[key] = ring

@@ -54,6 +54,18 @@ def test_what_is_gone_is_let_go() -> None:
     assert [] == history.points(("ns", "never"))
 
 
+def test_objects_beyond_the_room_have_none() -> None:
+    """A kind of very many objects cannot fill the memory; who has a history keeps it, whoever comes before them in the list."""
+    history = History(["ready"], 4, STEP, most_bytes=2 * 5 * 8)
+    first, others = {("ns", "a"): [1.0], ("ns", "c"): [1.0]}, {("ns", name): [2.0] for name in "0abc"}
+    history.take(5, first)
+    history.take(15, others)
+
+    assert [[], [1, 2], [], [1, 2]] == [[point.values[0] for point in history.points(("ns", name))] for name in "0abc"]
+    history.take(25, {("ns", "0"): [3.0], ("ns", "c"): [3.0]})
+    assert [3] == [point.values[0] for point in history.points(("ns", "0"))]
+
+
 def test_an_object_without_any_number_has_no_points() -> None:
     history = History(["ready"], 4, STEP)
     history.take(5, {A: [None]})
