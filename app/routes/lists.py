@@ -13,7 +13,8 @@ AT_ONCE = 512
 """Objects that are encoded and joined before others get their turn: 2 to 3 milliseconds where none was encoded yet."""
 
 STREAMED_AT_ONCE = 128
-"""The same where they are sent as they are made: about as many as go over the wire at once."""
+"""The same where they are sent as they are made: about as many as go over the wire at once. And where each is joined when it is read, which
+costs four times as much."""
 
 MOST_KEPT = 16_384
 """Objects of the longest list whose encodings stay with the objects. What made 150,000 readable would otherwise be held until they change:
@@ -35,7 +36,8 @@ class ListForm:
 
     `encode(item)` makes an element; `kept` names the attribute in which an item keeps it, "" for forms that few ask for. `separator`
     stands between elements. `frame(page, length)` gives what stands before and behind them all. `length` is theirs, with separators: a
-    form that is `measured` cannot begin without it, others ask only whether it is 0.
+    form that is `measured` cannot begin without it, others ask only whether it is 0. `at_once` elements are made before others get their
+    turn.
     """
 
     def __init__(
@@ -46,11 +48,13 @@ class ListForm:
         separator: bytes = b"",
         kept: str = "",
         measured: bool = False,
+        at_once: int = AT_ONCE,
     ) -> None:
         self.encode = encode
         self.frame = frame
         self.separator = separator
         self.measured = measured
+        self.at_once = at_once
         self._kept = kept
         self._known: Callable[[Item], bytes | None] = attrgetter(kept) if kept else _nothing
 
@@ -88,14 +92,14 @@ async def whole(form: ListForm, items: Sequence[Item], page: Page, *, most: int)
     elements: list[bytes] = []
     keep = _stays(items, page)
     length = fresh = 0
-    for part in _parts(items, AT_ONCE):
+    for part in _parts(items, form.at_once):
         more, encoded = form.elements(part, keep=keep)
         elements += more
         length += sum(map(len, more))
         if length > most:
             return None
         fresh += encoded
-        if fresh >= AT_ONCE:
+        if fresh >= form.at_once:
             fresh = 0
             await asyncio.sleep(0)
     start, end = form.frame(page, length + len(form.separator) * max(len(elements) - 1, 0))
