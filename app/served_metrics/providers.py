@@ -1,11 +1,12 @@
 """Who serves metrics: each provider knows some, and the first that knows the one that is asked for answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Protocol
 
 import structlog
+from msgspec.structs import replace
 
-from app.served_metrics.values import Absent, Answer, Entry, Question
+from app.served_metrics.values import Absent, Answer, Entry, Question, Resource, State
 
 _log = structlog.get_logger(__name__)
 
@@ -29,14 +30,21 @@ class Provider(Protocol):
         """
         ...
 
+    def state(self, entry: Entry) -> State:
+        """How one of its metrics is, from memory."""
+        ...
+
 
 class Registry:
     """All providers, in order of preference. Listeners hear when what is served changes; a provider says so by calling `changed`."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: Callable[[Resource], Awaitable[Resource]] | None = None) -> None:
+        """`name` gives the resource that a path names in the plural, whichever of its names the path uses."""
+        self._name = name
         self._providers: list[Provider] = []
         self._entries: tuple[Entry, ...] = ()
-        self._clashes: frozenset[Entry] = frozenset()
+        self._owners: dict[Entry, Provider] = {}
+        self._clashes: set[Entry] = set()
         self.listeners: list[Callable[[], None]] = []
 
     def add(self, provider: Provider) -> None:
@@ -50,22 +58,39 @@ class Registry:
 
     def changed(self) -> None:
         """Look anew at what is served."""
-        first: dict[tuple[str, str], Entry] = {}
-        all_entries = [entry for provider in self._providers for entry in provider.entries()]
-        clashes = [entry for entry in all_entries if first.setdefault((entry.api, entry.discovery_name), entry) is not entry]
-        for entry in clashes:
-            if entry not in self._clashes:
-                taken = first[entry.api, entry.discovery_name].provider
-                _log.warning("two serve one metric: the first answers", metric=entry.discovery_name, first=taken, second=entry.provider)
-        self._clashes = frozenset(clashes)
-        entries = tuple(first[key] for key in sorted(first))
+        owners: dict[tuple[str, str], tuple[Entry, Provider]] = {}
+        clashes: set[Entry] = set()
+        for provider in self._providers:
+            for entry in provider.entries():
+                taken, owner = owners.setdefault((entry.api, entry.discovery_name), (entry, provider))
+                if owner is not provider:
+                    clashes.add(entry)
+                    if entry not in self._clashes:
+                        _log.warning(
+                            "two serve one metric: the first answers",
+                            metric=entry.discovery_name,
+                            first=taken.provider,
+                            second=entry.provider,
+                        )
+        self._clashes = clashes
+        self._owners = dict(owners[key] for key in sorted(owners))
+        entries = tuple(self._owners)
         if entries != self._entries:
             self._entries = entries
             for listener in self.listeners:
                 listener()
 
+    def states(self) -> Iterator[tuple[Entry, State]]:
+        """Each metric, and how it is now."""
+        for entry, provider in self._owners.items():
+            yield entry, provider.state(entry)
+
     async def answer(self, question: Question) -> Answer | Absent:
         """What the first provider says that knows the metric; else the first reason why one does not."""
+        if self._name is not None and question.resource is not None:
+            resource = await self._name(question.resource)
+            if resource != question.resource:
+                question = replace(question, resource=resource)
         unknown: Absent | None = None
         for provider in self._providers:
             found = await provider.answer(question)

@@ -91,3 +91,12 @@ class Entry(NamedTuple):
     def discovery_name(self) -> str:
         """The resource name in discovery: pods/http_requests, or for an external metric its own name."""
         return self.metric if self.resource is None else f"{self.resource}/{self.metric}"
+
+
+class State(NamedTuple):
+    """How a metric is now: how many series it has (None where that is known only when it is asked for), its newest sample (Unix ns, 0 for
+    none), and the last error ("" if all is well)."""
+
+    series: int | None
+    last: int
+    error: str

@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.served_metrics.providers import Registry
-from app.served_metrics.values import NODES, PODS, Absent, Answer, Entry, Question, Resource, Series
+from app.served_metrics.values import NODES, PODS, Absent, Answer, Entry, Question, Resource, Series, State
 
 ANSWER = Answer([Series(("shop", "web-1"), (), Decimal(3), 10**18)])
 
@@ -24,7 +24,11 @@ class _Provider:
         return self.listed
 
     async def answer(self, question: Question) -> Answer | Absent | None:
+        self.asked = question
         return self.said if any((each.api, each.metric) == (question.api, question.metric) for each in self.listed) else None
+
+    def state(self, entry: Entry) -> State:
+        return State(len(entry.metric), 0, self.name)
 
 
 def _entry(metric: str, provider: str = "first", resource: Resource | None = PODS) -> Entry:
@@ -62,6 +66,29 @@ async def test_the_first_that_knows_a_metric_answers(said: list[Answer | Absent 
 async def test_an_external_metric_that_nobody_serves_is_named_as_such() -> None:
     """There is no resource to tell."""
     assert await Registry().answer(Question("external", "m")) == Absent("nothing serves m as an external metric", known=False)
+
+
+async def test_a_resource_may_be_named_as_people_do() -> None:
+    """In the singular, or by a short name: providers know the plural."""
+
+    async def name(resource: Resource) -> Resource:
+        return PODS if resource == Resource("", "po") else resource
+
+    registry = Registry(name)
+    provider = _Provider("first", [_entry("m")])
+    registry.add(provider)
+
+    assert await registry.answer(Question("custom", "m", Resource("", "po"))) == ANSWER
+    assert provider.asked.resource == PODS
+
+
+def test_states_are_those_of_whoever_answers() -> None:
+    """Of what two serve, the first one's."""
+    registry = Registry()
+    registry.add(_Provider("first", [_entry("a")]))
+    registry.add(_Provider("second", [_entry("a", "second"), _entry("bb", "second")]))
+
+    assert [(entry.metric, state) for entry, state in registry.states()] == [("a", State(1, 0, "first")), ("bb", State(2, 0, "second"))]
 
 
 def test_each_metric_is_listed_once_and_in_order() -> None:
