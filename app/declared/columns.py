@@ -26,6 +26,7 @@ Tell = Callable[[str, str], None]
 """Hears of a cell that is blank for an error: the column's name, and why."""
 
 
+_INT64 = 1 << 63
 _GO_EXPONENT = 6  # of strconv's %g with the shortest precision, "if shortest { eprec = 6 }"
 
 
@@ -79,7 +80,10 @@ def cell_of(type_: str, value: Any) -> Cell:
             return _age(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value) if type_ == "integer" else float(value)
+    if type_ == "number":
+        return float(value)
+    whole = int(value)
+    return whole if -_INT64 <= whole < _INT64 else None
 
 
 def _age(value: Any) -> Cell:

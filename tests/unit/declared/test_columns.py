@@ -20,6 +20,7 @@ OBJECT = {
     [
         ("integer", 7, 7, "an integer"),
         ("integer", 7.9, 7, "a double is cut, as int64() of Go does"),
+        ("integer", 1e20, None, "what is no int64 is blank; Go shows the least one there is"),
         ("integer", "7", None, "text is no integer, and blank"),
         ("integer", True, None, "nor is a boolean"),
         ("number", 7, 7.0, "a number is a double"),
