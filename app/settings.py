@@ -279,6 +279,12 @@ def _some_source(settings: Settings) -> str | None:
     return None
 
 
+def _tenants_have_config_maps(settings: Settings) -> str | None:
+    if settings.tenants is not None and not settings.declaration_config_maps:
+        return "--tenants is about ConfigMaps of other namespaces, which are not read: give --declaration-config-maps too"
+    return None
+
+
 RULES = (
     _pair("tls_cert_file", "tls_private_key_file"),
     _pair("kubelet_client_certificate", "kubelet_client_key"),
@@ -286,6 +292,7 @@ RULES = (
     _share_of_interval("kubelet_summary_timeout", "kubelet_summary_interval"),
     Rule(("kubelet_insecure_tls", "kubelet_certificate_authority"), _insecure_excludes_ca),
     Rule(("kubelet_resource", "kubelet_summary"), _some_source),
+    Rule(("tenants", "declaration_config_maps"), _tenants_have_config_maps),
 )
 
 

@@ -38,7 +38,7 @@ NEWS_S = 1.0
 _NEWS_SHARE = 5
 """News that come without end are collected so often that it takes up one part of so many of the time."""
 
-_CLOSE_S = 5.0
+_CLOSE_S = 2.0
 log = structlog.get_logger(__name__)
 
 

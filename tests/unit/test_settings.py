@@ -101,6 +101,7 @@ def test_wrong_values_are_told(field: str, raw: Any, said: str) -> None:
         pytest.param({"kubelet_summary_timeout": "28s"}, "at most 0.9 x --kubelet-summary-interval (27s)", id="summary-deadline"),
         pytest.param({"kubelet_insecure_tls": True, "kubelet_certificate_authority": "ca"}, "exclude each other", id="insecure-with-a-ca"),
         pytest.param({"kubelet_resource": False, "kubelet_summary": False}, "nothing would be collected", id="no-source"),
+        pytest.param({"tenants": "a"}, "give --declaration-config-maps too", id="tenants-without-config-maps"),
     ],
 )
 def test_rules_between_settings(values: dict[str, Any], said: str) -> None:
@@ -120,6 +121,7 @@ def test_rules_between_settings(values: dict[str, Any], said: str) -> None:
         pytest.param({"tls_cert_file": "a", "tls_private_key_file": "b"}, id="both-of-a-pair"),
         pytest.param({"kubelet_insecure_tls": True}, id="insecure-alone"),
         pytest.param({"kubelet_resource": False}, id="one-source"),
+        pytest.param({"tenants": "a", "declaration_config_maps": True}, id="tenants-and-config-maps"),
     ],
 )
 def test_what_fits_together_is_accepted(values: dict[str, Any]) -> None:
