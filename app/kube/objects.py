@@ -123,9 +123,19 @@ class KeptObjects:
 class WatchedObjects:
     """One resource, watched until `aclose`. Implements collectors' ClusterObjects."""
 
-    def __init__(self, client: KubeClient, watched: Watched[ObjectRecord], limits: Limits, changed: asyncio.Event, clock: Clock) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        watched: Watched[ObjectRecord],
+        *,
+        api_version: str,
+        limits: Limits,
+        changed: asyncio.Event,
+        clock: Clock,
+    ) -> None:
         self._client = client
         self._watched = watched
+        self._api_version = api_version
         self._limits = limits
         self._changed = changed
         self._clock = clock
@@ -166,7 +176,9 @@ class WatchedObjects:
             what = f"there are {len(store)} {self._watched.name} of {store.size} bytes together"
             limits = f"limits.items is {self._limits.items} and limits.bodyBytes {self._limits.body_bytes}"
             raise CollectError(Cause.TOO_LARGE, f"{what}; {limits}", "select fewer, or raise the limit")
-        return store.objects()
+        # Items of lists of kube-apiserver's own kinds do not say what they are; objects of events do.
+        identity = {"apiVersion": self._api_version, "kind": self._reflector.kind}
+        return [{**identity, **each} for each in store.objects()]
 
     async def aclose(self) -> None:
         """Stop to watch."""
@@ -196,7 +208,7 @@ class ClusterWatches:
             what = f"a declaration of namespace {self._namespace} may not look into namespace {namespace}"
             raise CollectError(Cause.FORBIDDEN, what, f"leave namespaces out, or name {self._namespace} only")
         watched = objects_of(api_version, resource, self._namespace or namespace, labels, fields)
-        found = WatchedObjects(self._client, watched, limits, changed, self._clock)
+        found = WatchedObjects(self._client, watched, api_version=api_version, limits=limits, changed=changed, clock=self._clock)
         key = (self._declaration, watched.name, next(self._numbers))
         found.restart = lambda: self._tasks.start(key, found.run)
         found.close = lambda: self._tasks.stop(key)

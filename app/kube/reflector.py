@@ -58,6 +58,7 @@ class _ListMeta(Struct, rename="camel"):
 
 class _Page(Struct):
     metadata: _ListMeta
+    kind: str = ""
     items: list[Raw] | None = None
 
 
@@ -93,7 +94,8 @@ class Trouble:
 class Reflector(Generic[R]):
     """Keeps `store` in step with one kind. `run` never returns.
 
-    `synced` is set once the first list was whole, `tried` already when it failed; both stay set.
+    `synced` is set once the first list was whole, `tried` already when it failed; both stay set. `kind` is that of the objects, as the
+    list tells it: its items do not, where it is one of kube-apiserver's own kinds.
     """
 
     def __init__(
@@ -122,6 +124,7 @@ class Reflector(Generic[R]):
         self.synced = asyncio.Event()
         self.tried = asyncio.Event()
         self.trouble: Trouble | None = None
+        self.kind = ""
 
     @property
     def name(self) -> str:
@@ -193,6 +196,7 @@ class Reflector(Generic[R]):
                 page = decode(body, _Page)
             except UNDECODABLE as exc:
                 raise KubeError(f"list {self.name}: kube-apiserver's answer is no list: {exc}") from exc
+            self.kind = page.kind.removesuffix("List")
             await self._apply_page(page.items or [], seen)
             token = page.metadata.continue_
             if not token:

@@ -165,6 +165,18 @@ async def test_a_watch_that_is_broken_for_long_tells_nothing_any_more() -> None:
         assert _cause(objects) is Cause.STATUS
 
 
+async def test_every_object_says_what_it_is() -> None:
+    """Items of lists of kube-apiserver's own kinds do not, objects of events do: here it makes no difference how one came."""
+    bare = {name: part for name, part in _object("a").items() if name not in {"apiVersion", "kind"}}
+    listed = httpx.Response(200, json={"kind": "ServiceList", "metadata": {"resourceVersion": "10"}, "items": [bare]})
+    async with Supervisor() as supervisor:
+        cluster = _Cluster(supervisor, listed, watch(event("ADDED", _object("b")), asyncio.Event().wait))
+        objects = cluster.watch()
+        await asyncio.sleep(1)
+
+        assert [(each["apiVersion"], each["kind"]) for each in objects.objects()] == [("v1", "Service")] * 2
+
+
 async def test_too_many_objects_are_an_error_until_there_is_room() -> None:
     """Then they are listed anew."""
     async with Supervisor() as supervisor:
