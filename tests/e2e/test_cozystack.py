@@ -12,14 +12,14 @@ import yaml
 
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.controlplane.waiting import wait_until
+from tests.e2e.custom_resources import HELM_RELEASES, crd
 from tests.e2e.kubelets import SimulatedKubelets
-from tests.e2e.registration import NAMESPACE, SERVICE, SERVICE_ACCOUNT
+from tests.e2e.registration import NAMESPACE, SERVICE_ACCOUNT
 from tests.e2e.stage import Stage, on_stage
 
 pytestmark = pytest.mark.e2e
 
 GROUP = "apps.example.com"
-_OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _READER = f"""
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -49,21 +49,6 @@ metadata: {{name: postgres-reader, namespace: tenant-a}}
 roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: postgres-reader}}
 subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: Group, name: dev}}]
 """
-
-
-def crd(group: str, version: str, kind: str, plural: str, *, namespaced: bool) -> dict[str, Any]:
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": _OPEN, "status": _OPEN}}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced" if namespaced else "Cluster",
-            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
-            "versions": [{"name": version, "served": True, "storage": True, "schema": schema}],
-        },
-    }
 
 
 def definition(kind: str, plural: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +94,7 @@ def release(kind: str, name: str, *, values: dict[str, Any] | None = None, label
 @pytest.fixture(scope="module")
 def stage(plane: ControlPlane) -> Iterator[Stage]:
     definitions = crd("cozystack.io", "v1alpha1", "ApplicationDefinition", "applicationdefinitions", namespaced=False)
-    releases = crd("helm.toolkit.fluxcd.io", "v2", "HelmRelease", "helmreleases", namespaced=True)
+    releases = HELM_RELEASES
     plane.apply([definitions, releases])
     for each in (definitions, releases):
         plane.kubectl("wait", "--for=condition=Established", "crd", each["metadata"]["name"], "--timeout=60s")
@@ -234,7 +219,7 @@ def test_writes_name_the_release(registered: Stage) -> None:
 
 def test_explain_and_the_merged_openapi(registered: Stage) -> None:
     """The schema is published, clean, and the cluster's own documents stay whole."""
-    told = registered.plane.kubectl("explain", f"postgreses.spec.replicas", f"--api-version={GROUP}/v1alpha1").stdout
+    told = registered.plane.kubectl("explain", "postgreses.spec.replicas", f"--api-version={GROUP}/v1alpha1").stdout
     assert "Number of replicas." in told
 
     def merged() -> bool:
