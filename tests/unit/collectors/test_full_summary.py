@@ -164,6 +164,23 @@ def test_zeros_and_wraps_of_volumes(numbers: dict[str, int], expected: tuple[int
     assert stats.inodes_free != WRAPPED
 
 
+def test_volumes_have_times_of_their_own() -> None:
+    """Trap 3: a background loop measures them every one to two minutes, some once for ever; a kubelet that has just begun tells none."""
+    old = "2023-11-14T22:00:00Z"
+    first, second = of_pod(volume=[{"name": "a", "time": old}, {"name": "b", "time": TIME}]).volumes
+
+    assert (first.time, second.time) == (NS - 800 * SECOND, NS)
+    assert of_pod().volumes == ()
+
+
+def test_a_rate_that_is_missing_or_zero_is_told_so() -> None:
+    """Trap 10: what is to be made of it is said where rates are made; a 0 is not taken for "not told", nor the other way round."""
+    told = [container(cpu=CPU | {"usageNanoCores": 0}), container(name="d", cpu={"time": TIME, "usageCoreNanoSeconds": 1})]
+    batch = parse(body(pod(*told)), received=RECEIVED, full=True)
+
+    assert [sample.cpu_rate for sample in batch.pods["ns", "p"].containers] == [0, None]
+
+
 def test_a_block_volume_says_so() -> None:
     """Size without anything else."""
     assert of_volume(**ZEROS | {"capacityBytes": 9}).block
