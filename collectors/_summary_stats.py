@@ -40,6 +40,8 @@ _Shares = tuple[float, ...]
 _NOT_FULL = PsiFigures()
 _CALM = Pressure()
 _ALL_CALM = Pressures(_CALM, _CALM, _CALM)
+_TOKEN = "kube-api-access-"  # noqa: S105 -- a name
+"""What the volume with the ServiceAccount's token is called, which Kubernetes adds to every pod: it says nothing of any of them."""
 _MOST_VOLUMES, _MOST_INTERFACES = 256, 128
 """No pod mounts, and no node has, so many that a person would read them: more are cut."""
 
@@ -138,7 +140,7 @@ def _pod(pod: FullPod[Time], times: Times, pressures: _PressureReader | None) ->
         pressure=_pressure(pressures, pod),
         network=_network(pod.network, times),
         ephemeral=_share(pod.ephemeral, times),
-        volumes=tuple([_volume(volume, times) for volume in (pod.volume or ())[:_MOST_VOLUMES]]),
+        volumes=_volumes(pod.volume, times),
         containers=_containers(pod.containers or (), times, pressures),
     )
 
@@ -197,6 +199,11 @@ def _share(fs: Fs[Time] | None, times: Times) -> FsStats | None:
     if fs is None:
         return None
     return FsStats(times[fs.time] or 0, used=count(fs.used_bytes), inodes_used=count(fs.inodes_used))
+
+
+def _volumes(told: list[Volume[Time]] | None, times: Times) -> tuple[VolumeStats, ...]:
+    """The volumes that a person or a program fills."""
+    return tuple([_volume(volume, times) for volume in (told or ())[:_MOST_VOLUMES] if not volume.name.startswith(_TOKEN)])
 
 
 def _volume(volume: Volume[Time], times: Times) -> VolumeStats:

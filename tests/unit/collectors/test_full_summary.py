@@ -188,6 +188,13 @@ def test_a_block_volume_says_so() -> None:
     assert not of_volume(capacityBytes=9, availableBytes=9).block
 
 
+def test_the_token_that_every_pod_has_is_no_news() -> None:
+    """Kubernetes mounts it; nobody fills it."""
+    volumes = of_pod(volume=[{"name": "kube-api-access-x7k2p", "usedBytes": 12288}, {"name": "data"}]).volumes
+
+    assert [volume.name for volume in volumes] == ["data"]
+
+
 def test_claims_of_volumes() -> None:
     """Trap 7: the volume of a generic ephemeral claim names its claim as others do."""
     assert of_volume(pvcRef={"name": "p-scratch", "namespace": "ns"}).claim == ("ns", "p-scratch")
