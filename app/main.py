@@ -52,6 +52,7 @@ from app.pipeline.supervise import Run, Supervisor
 from app.pipeline.turns import Turns
 from app.routes.app import create_app
 from app.routes.health import Check, HealthChecks, always_ok
+from app.routes.kind_descriptions import KindDescriptions
 from app.routes.live import LiveAnswers
 from app.routes.resources import create_resources
 from app.routes.version import version_info
@@ -156,7 +157,7 @@ class Kubeglance:
         self._live = LiveAnswers()
         resources = create_resources(self.catalog, gate=gate, clock=clock, versions=versions, observe=self._observe, live=self._live)
         app = create_app(
-            self.catalog,
+            KindDescriptions(self.catalog),
             resources,
             gate=gate,
             checks=self._checks(),

@@ -8,10 +8,9 @@ from starlette.routing import Route
 
 from app.auth.identity import Gate
 from app.clock import Clock
-from app.kinds._catalog import Catalog
 from app.routes.access import guarded
+from app.routes.descriptions import Descriptions, by_group_version
 from app.routes.discovery import Discovery
-from app.routes.documents import by_group_version
 from app.routes.health import Health, HealthChecks
 from app.routes.index import create_index, unknown
 from app.routes.metrics import create_metrics
@@ -30,7 +29,7 @@ RESOURCE_PATHS = (
 
 
 def create_app(
-    catalog: Catalog,
+    descriptions: Descriptions,
     resources: Endpoint,
     *,
     gate: Gate,
@@ -39,7 +38,7 @@ def create_app(
     clock: Clock,
     version: VersionInfo,
 ) -> FastAPI:
-    """The application. `resources` is the endpoint of `create_resources`, which the dispatcher calls too."""
+    """The application. `descriptions` are of all that `resources` serves, the endpoint that the dispatcher calls too."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     install_handlers(app)
 
@@ -55,27 +54,27 @@ def create_app(
         app.router.routes.append(Route(f"/{root}", Endpoint(health.all_checks)))
         serve(f"/{root}/{{check:path}}", health.one_check)
 
-    discovery = Discovery(catalog)
+    discovery = Discovery(descriptions)
     serve("/apis", read_only(discovery.all_groups))
     serve("/apis/{group}", read_only(discovery.group))
     serve("/apis/{group}/{version}", read_only(discovery.resources))
     for path in RESOURCE_PATHS:
         app.router.routes.append(Route(path, resources))
 
-    openapi = OpenApi(catalog, clock, version.git_version)
+    openapi = OpenApi(descriptions, clock, version.git_version)
     serve("/openapi/v2", openapi.v2)
     serve("/openapi/v3", openapi.v3_root)
     serve("/openapi/v3/{document:path}", openapi.v3)
 
     serve("/version", read_only(create_version(version)))
     serve("/metrics", create_metrics(registry))
-    serve("/", create_index(partial(_listed_paths, catalog, checks)))
+    serve("/", create_index(partial(_listed_paths, descriptions, checks)))
     app.router.routes.append(Route("/{path:path}", Endpoint(guarded(gate, unknown))))
     return app
 
 
-def _listed_paths(catalog: Catalog, checks: HealthChecks) -> list[str]:
-    served = by_group_version(catalog.kinds)
+def _listed_paths(descriptions: Descriptions, checks: HealthChecks) -> list[str]:
+    served = by_group_version(descriptions.current())
     paths = ["/apis", "/openapi/v2", "/openapi/v3", "/metrics", "/version", "/healthz", "/livez", "/readyz"]
     paths += [f"/apis/{group}" for group in {group for group, _ in served}]
     paths += [f"/apis/{group}/{version}" for group, version in served]

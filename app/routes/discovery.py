@@ -1,4 +1,4 @@
-"""Discovery: what is served, told from the kinds in the catalog. Bytes in memory at any moment; no source is ever asked.
+"""Discovery: what is served, told from descriptions of it. Bytes in memory at any moment; no source is ever asked.
 
 /apis answers an APIGroupList, or by Accept the aggregated form (KEP-3352) with ETag and 304.
 """
@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from app.kinds._base import Kind
-from app.kinds._catalog import Catalog
-from app.routes.documents import Document, GroupVersion, by_group_version, make_document, negotiated, same, tagged, versions_of
+from app.routes.descriptions import Description, Descriptions, GroupVersion, by_group_version, same, versions_of
+from app.routes.documents import Document, make_document, negotiated, tagged
 from app.routes.respond import Answer, Scope, joined_header
 from app.wire.accept import JSON, Target, parse_accept, target_of
 from app.wire.status import unknown_path
@@ -22,27 +21,27 @@ _AGGREGATED_VERSIONS = ("v2", "v2beta1")
 class _Part(msgspec.Struct, frozen=True):
     """What discovery says of one group version: its own document, and its part in the aggregated ones."""
 
-    kinds: tuple[Kind, ...]
+    descriptions: tuple[Description, ...]
     resources: Document
     aggregated: Raw
 
 
 class Discovery:
-    """The discovery documents of a catalog, made anew with each change of it, and the answers to requests for them."""
+    """The discovery documents of what is described, made anew with each change of it, and the answers to requests for them."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, descriptions: Descriptions) -> None:
+        self._descriptions = descriptions
         self._parts: dict[GroupVersion, _Part] = {}
-        catalog.listeners.append(self._take_catalog)
-        self._take_catalog()
+        descriptions.on_change(self._take)
+        self._take()
 
-    def _take_catalog(self) -> None:
-        """Make what changed; a group version whose kinds stayed keeps its bytes."""
+    def _take(self) -> None:
+        """Make what changed; a group version whose descriptions stayed keeps its bytes."""
         before = self._parts
         parts = {}
-        for at, kinds in by_group_version(self._catalog.kinds).items():
+        for at, described in by_group_version(self._descriptions.current()).items():
             known = before.get(at)
-            parts[at] = known if known is not None and same(known.kinds, kinds) else _part(*at, kinds)
+            parts[at] = known if known is not None and same(known.descriptions, described) else _part(*at, described)
         groups = versions_of(parts)
         objects = {group: _group(group, versions) for group, versions in groups.items()}
         self._parts = parts
@@ -93,69 +92,19 @@ def _group(group: str, versions: Sequence[str]) -> dict[str, Any]:
     return {"name": group, "versions": entries, "preferredVersion": entries[0]}
 
 
-def _part(group: str, version: str, kinds: tuple[Kind, ...]) -> _Part:
+def _part(group: str, version: str, descriptions: tuple[Description, ...]) -> _Part:
     resources = {
         "kind": "APIResourceList",
         "apiVersion": "v1",
         "groupVersion": f"{group}/{version}",
-        "resources": [resource for kind in kinds for resource in _resources(kind)],
+        "resources": [resource for each in descriptions for resource in each.resources(version)],
     }
     aggregated = {
         "version": version,
-        "resources": [_aggregated_resource(kind, version) for kind in kinds],
+        "resources": [resource for each in descriptions for resource in each.aggregated(version)],
         "freshness": "Current",
     }
-    return _Part(kinds, make_document(resources), Raw(msgspec.json.encode(aggregated)))
-
-
-def _resources(kind: Kind) -> list[dict[str, Any]]:
-    """The kind and what is below its objects: a resource each."""
-    own: dict[str, Any] = {
-        "name": kind.resource,
-        "singularName": kind.singular,
-        "namespaced": kind.namespaced,
-        "kind": kind.kind,
-        "verbs": list(kind.verbs),
-        **_names(kind),
-    }
-    below = [
-        {
-            "name": f"{kind.resource}/{subresource.name}",
-            "singularName": "",
-            "namespaced": kind.namespaced,
-            "kind": subresource.kind,
-            "verbs": ["get"],
-        }
-        for subresource in sorted(kind.subresources, key=lambda subresource: subresource.name)
-    ]
-    return [own, *below]
-
-
-def _aggregated_resource(kind: Kind, version: str) -> dict[str, Any]:
-    resource: dict[str, Any] = {
-        "resource": kind.resource,
-        "responseKind": {"group": kind.group, "version": version, "kind": kind.kind},
-        "scope": "Namespaced" if kind.namespaced else "Cluster",
-        "singularResource": kind.singular,
-        "verbs": list(kind.verbs),
-        **_names(kind),
-    }
-    if kind.subresources:
-        resource["subresources"] = [
-            {
-                "subresource": subresource.name,
-                "responseKind": {"group": kind.group, "version": version, "kind": subresource.kind},
-                "verbs": ["get"],
-            }
-            for subresource in sorted(kind.subresources, key=lambda subresource: subresource.name)
-        ]
-    return resource
-
-
-def _names(kind: Kind) -> dict[str, list[str]]:
-    """Short names and categories, where there are any."""
-    names = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
-    return {field: values for field, values in names.items() if values}
+    return _Part(descriptions, make_document(resources), Raw(msgspec.json.encode(aggregated)))
 
 
 def _aggregated(version: str, groups: Mapping[str, Sequence[str]], parts: Mapping[GroupVersion, _Part]) -> dict[str, Any]:

@@ -1,16 +1,13 @@
 """Documents that are ready in memory: bytes, their tag, and the answer to a request for them."""
 
-import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from app.kinds._base import Kind
 from app.routes.respond import JSON, Answer, Scope, header, joined_header, query_of
 from app.wire.accept import Allows, is_plain, negotiate, wants_pretty
-from app.wire.api_versions import preference
 from app.wire.etag import etag_matches, make_etag
 from app.wire.query import parse_query
 
@@ -26,32 +23,6 @@ def make_document(value: Any) -> Document:
     """Encode a value. The same value gives the same bytes: dicts keep their order."""
     body = msgspec.json.encode(value) + b"\n"
     return Document(body, make_etag(body))
-
-
-GroupVersion = tuple[str, str]
-
-
-def by_group_version(kinds: Iterable[Kind]) -> dict[GroupVersion, tuple[Kind, ...]]:
-    """The kinds of each group and version, by resource. Groups by name, versions preferred first: the same however kinds came in."""
-    found: dict[GroupVersion, list[Kind]] = {}
-    for kind in kinds:
-        for version in kind.versions:
-            found.setdefault((kind.group, version), []).append(kind)
-    order = sorted(found, key=lambda at: (at[0], preference(at[1])))
-    return {at: tuple(sorted(found[at], key=lambda kind: kind.resource)) for at in order}
-
-
-def versions_of(groups: Iterable[GroupVersion]) -> dict[str, list[str]]:
-    """The versions of each group, in the order of `groups`."""
-    versions: dict[str, list[str]] = {}
-    for group, version in groups:
-        versions.setdefault(group, []).append(version)
-    return versions
-
-
-def same(some: Sequence[Kind] | None, others: Sequence[Kind]) -> bool:
-    """Whether these are the very same kinds, so that what was made of them is still right."""
-    return some is not None and len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def tagged(scope: Scope, document: Document, headers: Sequence[tuple[str, str]] = (), content_type: str = JSON) -> Answer:

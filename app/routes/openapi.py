@@ -1,4 +1,4 @@
-"""OpenAPI v2 and v3 of the kinds in the catalog: the same bytes as long as the kinds are the same, listing our own groups only.
+"""OpenAPI v2 and v3 of what is served: the same bytes as long as that is the same, listing our own groups only.
 
 They are made when somebody asks for them after a change: kube-apiserver does once a minute, however often kinds change meanwhile.
 """
@@ -12,58 +12,46 @@ import msgspec
 from msgspec import Raw, Struct
 
 from app.clock import Clock
-from app.kinds._base import Kind, Subresource
-from app.kinds._catalog import Catalog
-from app.routes.documents import Document, GroupVersion, by_group_version, make_document, same, tagged
+from app.routes.descriptions import Description, Descriptions, GroupVersion, by_group_version, same
+from app.routes.documents import Document, make_document, tagged
 from app.routes.respond import Answer, Scope, joined_header, query_of
-from app.routes.schemas import V2_REFS, V3_REFS, group_version_kind, kind_schemas, meta_schemas, model_name
-from app.wire.accept import JSON, PROTOBUF, accepts_json
-from app.wire.field_selectors import FIELDS
+from app.routes.schemas import V2_REFS, V3_REFS, meta_schemas
+from app.wire.accept import accepts_json
 from app.wire.query import parse_query
 from app.wire.status import unknown_path
 
 _YEAR = 365 * 24 * 3600
 
-_QUERY_PARAMETERS = (
-    ("labelSelector", "string", "Selects objects by their labels."),
-    ("fieldSelector", "string", "Selects objects by {fields}."),
-    ("limit", "integer", "The most objects of one page; the answer then has a token for the next."),
-    ("continue", "string", "The token of the page before."),
-    ("resourceVersion", "string", "The version that the answer must not be older than, or must be, as resourceVersionMatch says."),
-    ("resourceVersionMatch", "string", "NotOlderThan or Exact."),
-)
-_PATH_PARAMETERS = {"namespace": "Namespace of the objects.", "name": "Name of the object."}
-
 
 class _Pieces(Struct, frozen=True):
-    """What one kind adds to a document: paths and models, encoded, by name."""
+    """What one description adds to a document: paths and models, encoded, by name."""
 
     paths: Mapping[str, Raw]
     models: Mapping[str, Raw]
 
 
 class _Made(Struct, frozen=True):
-    """The pieces of one kind: by version, for OpenAPI v2 and v3."""
+    """The pieces of one description: by version, for OpenAPI v2 and v3."""
 
-    kind: Kind
+    description: Description
     v2: Mapping[str, _Pieces]
     v3: Mapping[str, _Pieces]
 
 
 class _Documents(Struct, frozen=True):
-    """All documents of some kinds."""
+    """All documents of some descriptions."""
 
-    kinds: tuple[Kind, ...]
+    descriptions: tuple[Description, ...]
     v2: Document
     root: Document
-    v3: Mapping[GroupVersion, tuple[tuple[Kind, ...], Document]]
+    v3: Mapping[GroupVersion, tuple[tuple[Description, ...], Document]]
 
 
 class OpenApi:
-    """The OpenAPI documents of a catalog, and the answers to requests for them."""
+    """The OpenAPI documents of what is described, and the answers to requests for them."""
 
-    def __init__(self, catalog: Catalog, clock: Clock, version: str) -> None:
-        self._catalog = catalog
+    def __init__(self, descriptions: Descriptions, clock: Clock, version: str) -> None:
+        self._descriptions = descriptions
         self._clock = clock
         self._info = {"title": "kubeglance", "version": version}
         self._making = asyncio.Lock()
@@ -100,25 +88,25 @@ class OpenApi:
         return tagged(scope, document, headers)
 
     async def _current(self) -> _Documents:
-        """The documents of what the catalog has now. What is made of a kind is made once, and others get their turn behind each."""
+        """The documents of what is served now. What is made of a description is made once, and others get their turn behind each."""
         async with self._making:
-            kinds, known = self._catalog.kinds, self._documents
-            if known is not None and same(known.kinds, kinds):
+            described, known = self._descriptions.current(), self._documents
+            if known is not None and same(known.descriptions, described):
                 return known
             made: dict[int, _Made] = {}
-            for kind in kinds:
-                before = self._made.get(id(kind))
+            for each in described:
+                before = self._made.get(id(each))
                 if before is None:
-                    before = _make(kind)
+                    before = _make(each)
                     await asyncio.sleep(0)
-                made[id(kind)] = before
+                made[id(each)] = before
             self._made = made
-            self._documents = self._assemble(kinds, known)
+            self._documents = self._assemble(described, known)
             return self._documents
 
-    def _assemble(self, kinds: tuple[Kind, ...], known: _Documents | None) -> _Documents:
-        """The documents, of the pieces. A group version whose kinds are those that `known` has keeps its document."""
-        served = by_group_version(kinds)
+    def _assemble(self, described: tuple[Description, ...], known: _Documents | None) -> _Documents:
+        """The documents, of the pieces. A group version whose descriptions are those that `known` has keeps its document."""
+        served = by_group_version(described)
         documents = {}
         for at, of_version in served.items():
             before = known.v3.get(at) if known is not None else None
@@ -129,14 +117,14 @@ class OpenApi:
                 for (group, version), (_, document) in documents.items()
             }
         }
-        return _Documents(kinds, self._v2(served), make_document(root), documents)
+        return _Documents(described, self._v2(served), make_document(root), documents)
 
-    def _v3(self, version: str, kinds: Sequence[Kind]) -> Document:
-        paths, models = _joined([self._made[id(kind)].v3[version] for kind in kinds], meta_schemas(V3_REFS))
+    def _v3(self, version: str, descriptions: Sequence[Description]) -> Document:
+        paths, models = _joined([self._made[id(each)].v3[version] for each in descriptions], meta_schemas(V3_REFS))
         return make_document({"openapi": "3.0.0", "info": self._info, "paths": paths, "components": {"schemas": models}})
 
-    def _v2(self, served: Mapping[GroupVersion, Sequence[Kind]]) -> Document:
-        pieces = [self._made[id(kind)].v2[version] for (_, version), kinds in served.items() for kind in kinds]
+    def _v2(self, served: Mapping[GroupVersion, Sequence[Description]]) -> Document:
+        pieces = [self._made[id(each)].v2[version] for (_, version), descriptions in served.items() for each in descriptions]
         paths, models = _joined(pieces, meta_schemas(V2_REFS))
         return make_document({"swagger": "2.0", "info": self._info, "paths": paths, "definitions": models})
 
@@ -146,111 +134,25 @@ def _not_acceptable() -> Answer:
 
 
 def _joined(pieces: Sequence[_Pieces], shared: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Paths and models of several kinds. Models that all share stay what they are, whatever a kind is called."""
+    """Paths and models of several descriptions. Models that all share stay what they are, whatever a kind is called."""
     paths = {path: item for each in pieces for path, item in each.paths.items()}
     models: dict[str, Any] = {name: model for each in pieces for name, model in each.models.items()}
     return paths, dict(sorted({**models, **shared}.items()))
 
 
-def _make(kind: Kind) -> _Made:
+def _make(description: Description) -> _Made:
     return _Made(
-        kind,
-        {version: _pieces(kind, version, version_3=False) for version in kind.versions},
-        {version: _pieces(kind, version, version_3=True) for version in kind.versions},
+        description,
+        {version: _pieces(description, version, version_3=False) for version in description.versions},
+        {version: _pieces(description, version, version_3=True) for version in description.versions},
     )
 
 
-def _pieces(kind: Kind, version: str, *, version_3: bool) -> _Pieces:
-    models = kind_schemas(kind, version, V3_REFS if version_3 else V2_REFS)
-    paths = _paths(kind, version, version_3=version_3)
+def _pieces(description: Description, version: str, *, version_3: bool) -> _Pieces:
+    paths = description.paths(version, version_3=version_3)
+    models = description.models(version, version_3=version_3)
     return _Pieces({path: _encoded(item) for path, item in paths.items()}, {name: _encoded(model) for name, model in models.items()})
 
 
 def _encoded(value: Any) -> Raw:
     return Raw(msgspec.json.encode(value))
-
-
-def _paths(kind: Kind, version: str, *, version_3: bool) -> dict[str, Any]:
-    """The paths of a kind, each with its one operation."""
-    base = f"/apis/{kind.group}/{version}"
-    own = f"{base}/namespaces/{{namespace}}/{kind.resource}" if kind.namespaced else f"{base}/{kind.resource}"
-    inside = ("namespace",) if kind.namespaced else ()
-    paths = {
-        own: _path(kind, version, "list", inside, version_3=version_3),
-        f"{own}/{{name}}": _path(kind, version, "get", (*inside, "name"), version_3=version_3),
-    }
-    for subresource in sorted(kind.subresources, key=lambda each: each.name):
-        path = f"{own}/{{name}}/{subresource.name}"
-        paths[path] = _path(kind, version, "get", (*inside, "name"), version_3=version_3, subresource=subresource)
-    if kind.namespaced:
-        paths[f"{base}/{kind.resource}"] = _path(kind, version, "list", (), version_3=version_3, suffix="ForAllNamespaces")
-    return paths
-
-
-def _path(
-    kind: Kind,
-    version: str,
-    action: str,
-    variables: Sequence[str],
-    *,
-    version_3: bool,
-    suffix: str = "",
-    subresource: Subresource | None = None,
-) -> dict[str, Any]:
-    """A path item. Parameters and bodies differ between the two versions of OpenAPI, the rest is the same."""
-    told = kind.list_kind if action == "list" else kind.kind if subresource is None else subresource.kind
-    produces = [JSON] if kind.protobuf is None or subresource is not None else [JSON, PROTOBUF]
-    schema: dict[str, Any] = {"$ref": (V3_REFS if version_3 else V2_REFS) + model_name(kind, version, told)}
-    if subresource is not None and subresource.schema is None:
-        produces, schema = ["text/plain"], {"type": "string"}
-    answer: dict[str, Any] = {"description": "OK"}
-    answer.update({"content": {media: {"schema": schema} for media in produces}} if version_3 else {"schema": schema})
-    operation: dict[str, Any] = {
-        "description": f"{action} {_what(kind, subresource)}",
-        "operationId": _operation_id(kind, version, action, variables, suffix=suffix, subresource=subresource),
-        **({} if version_3 else {"produces": produces, "schemes": ["https"]}),
-        "tags": [f"{_camel(kind.group)[:1].lower()}{_camel(kind.group)[1:]}_{version}"],
-        "parameters": [
-            *(_parameter(name, "path", "string", _PATH_PARAMETERS[name], version_3=version_3) for name in variables),
-            *(_parameter(*parameter, version_3=version_3) for parameter in _query_parameters(kind, action, subresource)),
-        ],
-        "responses": {"200": answer, "401": {"description": "Unauthorized"}},
-        "x-kubernetes-action": action,
-        "x-kubernetes-group-version-kind": group_version_kind(kind, version, kind.kind if action == "list" else told),
-    }
-    return {"get": operation}
-
-
-def _what(kind: Kind, subresource: Subresource | None) -> str:
-    return f"objects of kind {kind.kind}" if subresource is None else f"{subresource.name} of an object of kind {kind.kind}"
-
-
-def _query_parameters(kind: Kind, action: str, subresource: Subresource | None) -> list[tuple[str, str, str, str]]:
-    if subresource is not None:
-        return [(name, "query", "string", text) for name, text in subresource.parameters.items()]
-    if action == "get":
-        return []
-    *fields, last = (*FIELDS, *kind.fields)
-    selectable = f"{', '.join(fields)} and {last}"
-    return [(name, "query", kind_of, text.format(fields=selectable)) for name, kind_of, text in _QUERY_PARAMETERS]
-
-
-def _operation_id(kind: Kind, version: str, action: str, variables: Sequence[str], *, suffix: str, subresource: Subresource | None) -> str:
-    """An id that no other operation has. Those of metrics.k8s.io are upstream's; for groups of any name CamelCase would not tell a-b.c
-    from a.b.c, so the id is the path's own words with what none of them has between them."""
-    read = "read" if action == "get" else action
-    if kind.group.endswith(".k8s.io") and subresource is None:
-        scope = "Namespaced" if "namespace" in variables else ""
-        return f"{read}{_camel(kind.group)}{version.capitalize()}{scope}{kind.kind}{suffix}"
-    scope = "namespaced" if "namespace" in variables else "all"
-    below = [subresource.name] if subresource is not None else []
-    return "_".join([read, kind.group, version, scope, kind.resource, *below])
-
-
-def _camel(group: str) -> str:
-    return "".join(part.capitalize() for part in group.removesuffix(".k8s.io").replace("-", ".").split("."))
-
-
-def _parameter(name: str, place: str, kind: str, description: str, *, version_3: bool) -> dict[str, Any]:
-    shape: dict[str, Any] = {"schema": {"type": kind, "uniqueItems": True}} if version_3 else {"type": kind, "uniqueItems": True}
-    return {"name": name, "in": place, "description": description, **({"required": True} if place == "path" else {}), **shape}

@@ -11,6 +11,7 @@ from app.cache.collection import Collection
 from app.kinds._catalog import Catalog, Served
 from app.routes.app import create_app
 from app.routes.health import Check, HealthChecks, always_ok
+from app.routes.kind_descriptions import KindDescriptions
 from app.routes.live import LiveAnswers
 from app.routes.problems import Endpoint
 from app.routes.resources import create_resources
@@ -59,7 +60,7 @@ class Server:
             rendered_bytes=self.rendered_bytes,
         )
         self.app: FastAPI = create_app(
-            self.catalog,
+            KindDescriptions(self.catalog),
             self.resources,
             gate=self.gate,
             checks=self.checks,

@@ -8,6 +8,7 @@ import pytest
 from app.kinds._base import Kind
 from app.kinds._catalog import Catalog, Served
 from app.routes.discovery import Discovery
+from app.routes.kind_descriptions import KindDescriptions
 from app.routes.openapi import OpenApi
 from app.wire.api_versions import preference
 from tests.fakes.clock import ManualClock
@@ -159,8 +160,8 @@ async def test_two_hundred_kinds() -> None:
     catalog, other = Catalog(), Catalog()
     catalog.put(kinds)
     other.put(dict(reversed(kinds.items())))
-    discovery, openapi = Discovery(catalog), OpenApi(catalog, ManualClock(), "v1")
-    elsewhere, elsewhere_openapi = Discovery(other), OpenApi(other, ManualClock(), "v1")
+    discovery, openapi = Discovery(KindDescriptions(catalog)), OpenApi(KindDescriptions(catalog), ManualClock(), "v1")
+    elsewhere, elsewhere_openapi = Discovery(KindDescriptions(other)), OpenApi(KindDescriptions(other), ManualClock(), "v1")
 
     at = scope("/openapi/v3", document="apis/g1.example.com/v1alpha1")
     bodies = [(await answer(at)).body for answer in (discovery.all_groups, openapi.v2, openapi.v3_root, openapi.v3)]
@@ -178,7 +179,7 @@ async def test_a_change_costs_what_changed() -> None:
     kinds = many(30)
     catalog = Catalog()
     catalog.put(kinds)
-    discovery, openapi = Discovery(catalog), OpenApi(catalog, ManualClock(), "v1")
+    discovery, openapi = Discovery(KindDescriptions(catalog)), OpenApi(KindDescriptions(catalog), ManualClock(), "v1")
 
     async def documents(group: str) -> list[bytes]:
         where = {"group": group, "version": "v1alpha1", "document": f"apis/{group}/v1alpha1"}
@@ -198,7 +199,7 @@ async def test_openapi_of_the_last_moment(put: Any) -> None:
     """Kinds that change between two requests for one set of documents: each answer is of the kinds as they are then."""
     catalog = Catalog()
     catalog.put(many(2))
-    openapi = OpenApi(catalog, ManualClock(), "v1")
+    openapi = OpenApi(KindDescriptions(catalog), ManualClock(), "v1")
     await openapi.v2(scope("/openapi/v2"))
     put(catalog)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.kinds._base import Kind
 from app.kinds._catalog import Catalog, Served
+from app.routes.kind_descriptions import KindDescriptions
 from app.routes.openapi import OpenApi
 from app.wire.open_schema import publishable
 from tests.fakes.clock import ManualClock
@@ -185,7 +186,7 @@ def test_no_kind_breaks_the_clusters_openapi(kinds: list[Kind]) -> None:
     """Whatever is declared: every reference resolves, no model has a slash in its name, operations have ids of their own, all is JSON."""
     catalog = Catalog([Served(NODES, make_collection())])
     catalog.put({str(number): [Served(kind, make_collection())] for number, kind in enumerate(kinds)})
-    openapi = OpenApi(catalog, ManualClock(), "v1")
+    openapi = OpenApi(KindDescriptions(catalog), ManualClock(), "v1")
 
     def document(answer: Any, name: str) -> Any:
         return json.loads(asyncio.run(answer({"headers": [], "path_params": {"document": name}})).body)

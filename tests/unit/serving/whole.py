@@ -18,6 +18,7 @@ from app.auth.trust import Trust
 from app.kinds._catalog import Catalog, Served
 from app.routes.app import create_app
 from app.routes.health import HealthChecks
+from app.routes.kind_descriptions import KindDescriptions
 from app.routes.live import LiveAnswers
 from app.routes.resources import create_resources
 from app.routes.version import version_info
@@ -58,7 +59,7 @@ def whole_app(
     catalog = Catalog(example_served() if served is None else served)
     resources = create_resources(catalog, gate=gate, clock=clock, versions=FakeVersions(), live=live, rendered_bytes=MIB)
     app = create_app(
-        catalog,
+        KindDescriptions(catalog),
         resources,
         gate=gate,
         checks=HealthChecks((PING,), (PING,), (PING,)),
