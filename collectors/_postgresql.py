@@ -66,14 +66,20 @@ _STATES = {
 """By SQLSTATE, or by how it begins: its first two characters are its class."""
 
 
-class _Session(asyncpg.Connection):  # type: ignore[misc]  # asyncpg has no types
-    """A connection that has its transport at hand, so that what it receives can be counted."""
+class _Loop:
+    """The event loop as asyncpg sees it: a meter follows each connection that it makes, from the first byte on."""
 
-    __slots__ = ("transport",)
+    def __init__(self, loop: asyncio.AbstractEventLoop, meter: Meter) -> None:
+        self._loop = loop
+        self._meter = meter
 
-    def __init__(self, protocol: Any, transport: asyncio.Transport, *rest: Any) -> None:
-        super().__init__(protocol, transport, *rest)
-        self.transport = transport
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+    async def create_connection(self, *arguments: Any, **options: Any) -> tuple[asyncio.Transport, Any]:
+        transport, protocol = await self._loop.create_connection(*arguments, **options)
+        self._meter.follow(transport)
+        return transport, protocol
 
 
 class PostgreSQL:
@@ -87,7 +93,8 @@ class PostgreSQL:
         self._host = spec.host or ""
         self._where = at(spec.host, spec.port)
         self._declare = text(f"DECLARE {_CURSOR} NO SCROLL CURSOR FOR {spec.query}")
-        self._session: _Session | None = None
+        self._meter = Meter()
+        self._session: asyncpg.Connection | None = None
         self._connection: AsyncConnection | None = None
         self._opened = 0.0
         self._engine = create_async_engine(
@@ -107,16 +114,12 @@ class PostgreSQL:
         return await self._collect()  # what was kept had ended, which may show only when it is used
 
     async def _collect(self) -> Response:
-        limits = self._means.limits
-        meter: Meter | None = None
         try:
-            connection, session = await self._connected()
-            meter = Meter(session.transport, session.terminate)
-            with meter.at_most(limits.body_bytes + SLACK, self._means.timeout):
-                rows = await self._select(connection)
+            with self._meter.at_most(self._means.limits.body_bytes + SLACK, self._means.timeout):
+                rows = await self._select(await self._connected())
         except BaseException as exc:
             await self._drop()
-            error = self._told(exc, meter.passed if meter is not None else None)
+            error = self._told(exc)
             if error is None:
                 raise
             raise error from exc
@@ -141,7 +144,7 @@ class PostgreSQL:
             await transaction.rollback()
         return rows
 
-    async def _connected(self) -> tuple[AsyncConnection, _Session]:
+    async def _connected(self) -> AsyncConnection:
         """The connection that is kept, or a new one."""
         now = asyncio.get_running_loop().time()
         if self._session is not None and (self._session.is_closed() or now - self._opened > KEEP_SECONDS):
@@ -149,9 +152,7 @@ class PostgreSQL:
         if self._connection is None:
             self._connection = await self._engine.connect()
             self._opened = now
-        raw = await self._connection.get_raw_connection()
-        session: Any = raw.driver_connection
-        return self._connection, session
+        return self._connection
 
     async def _drop(self) -> None:
         """Close the connection without a word to the server, which may not answer any more."""
@@ -163,7 +164,7 @@ class PostgreSQL:
             await connection.invalidate()
             await connection.close()
 
-    async def _dial(self) -> _Session:
+    async def _dial(self) -> asyncpg.Connection:
         spec, means = self._spec, self._means
         user = await means.secret(spec.user) if spec.user is not None else ""
         password = await means.secret(spec.password) if spec.password is not None else ""
@@ -172,8 +173,8 @@ class PostgreSQL:
             trusted = await means.secret(spec.tls.ca) if spec.tls is not None and spec.tls.ca is not None else ""
             context = verifying(trusted, self._host)
 
-        async def connect(address: str) -> _Session:
-            session: _Session = await asyncpg.connect(
+        async def connect(address: str) -> asyncpg.Connection:
+            return await asyncpg.connect(
                 host=address,
                 port=spec.port,
                 user=user,
@@ -182,19 +183,18 @@ class PostgreSQL:
                 ssl=context,
                 statement_cache_size=0,
                 server_settings={"application_name": "kubeglance"},
-                connection_class=_Session,
+                loop=_Loop(asyncio.get_running_loop(), self._meter),
             )
-            return session
 
         addresses = await means.may_reach(self._host, spec.port)
         self._session = await dial(addresses, connect, where=self._where, timeout=means.timeout)
         return self._session
 
-    def _told(self, error: BaseException, passed: Bound | None) -> CollectError | None:
+    def _told(self, error: BaseException) -> CollectError | None:
         """What people are told of an error; None if it is told already, or none that this source expects."""
-        if passed is Bound.BYTES:
+        if self._meter.passed is Bound.BYTES:
             return too_many_bytes(self._means.limits)
-        if passed is Bound.TIME:
+        if self._meter.passed is Bound.TIME:
             return broken(TimeoutError(), self._where)
         if isinstance(error, DBAPIError) and error.orig is not None:
             error = error.orig.__cause__ or error.orig  # the driver's own: SQLAlchemy's has the whole query in its text

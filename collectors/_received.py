@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Any
@@ -28,36 +28,37 @@ class Meter:
     On systems that do not tell how much it was, time alone counts.
     """
 
-    def __init__(self, transport: asyncio.BaseTransport, cut: Callable[[], None]) -> None:
-        self._socket: Any = transport.get_extra_info("socket")
-        self._cut = cut
+    def __init__(self) -> None:
         self.passed: Bound | None = None
         """The bound for which the connection was cut."""
+        self._transport: asyncio.WriteTransport | None = None
+        self._before = 0
 
+    def follow(self, transport: asyncio.WriteTransport) -> None:
+        """Count what this connection receives from now on; the one before is gone."""
+        self._transport = transport
+        self._before = self._count()
+
+    @property
     def received(self) -> int:
-        """Bytes so far; 0 where that is not known."""
-        if _TCP_INFO is None:
-            return 0
-        try:
-            told = self._socket.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED + 8)
-        except (OSError, ValueError):  # no TCP, or closed meanwhile
-            return 0
-        return int(struct.unpack_from("=Q", told, _BYTES_RECEIVED)[0]) if len(told) >= _BYTES_RECEIVED + 8 else 0
+        """Bytes since `follow` or `at_most`, whichever came last; 0 where that is not known."""
+        return max(0, self._count() - self._before)
 
     @contextmanager
     def at_most(self, limit: int, seconds: float) -> Iterator[None]:
         """Within, the connection is cut soon after it has received more than `limit` bytes, and after `seconds`."""
         loop = asyncio.get_running_loop()
-        most, latest = self.received() + limit, loop.time() + seconds
+        latest = loop.time() + seconds
         timer: asyncio.TimerHandle | None = None
+        self._before = self._count()
 
         def look() -> None:
             nonlocal timer
-            self.passed = Bound.BYTES if self.received() > most else Bound.TIME if loop.time() > latest else None
+            self.passed = Bound.BYTES if self.received > limit else Bound.TIME if loop.time() > latest else None
             if self.passed is None:
                 timer = loop.call_later(LOOK_SECONDS, look)
-            else:
-                self._cut()
+            elif self._transport is not None:
+                self._transport.abort()
 
         look()
         try:
@@ -65,3 +66,13 @@ class Meter:
         finally:
             if timer is not None:
                 timer.cancel()
+
+    def _count(self) -> int:
+        if _TCP_INFO is None or self._transport is None:
+            return 0
+        connection: Any = self._transport.get_extra_info("socket")
+        try:
+            told = connection.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _BYTES_RECEIVED + 8)
+        except (OSError, ValueError):  # no TCP, or closed meanwhile
+            return 0
+        return int(struct.unpack_from("=Q", told, _BYTES_RECEIVED)[0]) if len(told) >= _BYTES_RECEIVED + 8 else 0

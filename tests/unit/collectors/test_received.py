@@ -35,7 +35,8 @@ async def _metered(
     """Read all there is within bounds: the bound that was passed, bytes by our count, and the kernel's after the end."""
     server = await asyncio.start_server(serve, "127.0.0.1", 0)  # type: ignore[arg-type]
     reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-    meter = Meter(writer.transport, writer.transport.abort)
+    meter = Meter()
+    meter.follow(writer.transport)
     count = 0
     with meter.at_most(limit, seconds):
         try:
@@ -45,7 +46,7 @@ async def _metered(
             pass
     writer.close()
     server.close()
-    return meter.passed, count, meter.received()
+    return meter.passed, count, meter.received
 
 
 @pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)

@@ -1,5 +1,7 @@
 """The source sql as a declaration writes it, and SQLite for real."""
 
+import asyncio
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -231,3 +233,33 @@ async def test_a_database_that_a_writer_holds(folder: Path) -> None:
 
     assert Cause.DEADLINE == failure.value.cause
     assert "locked" in failure.value.message
+
+
+SERVERS: dict[str, tuple[bytes, Cause]] = {
+    "one that never stops": (b"R" + (1 << 30).to_bytes(4, "big") + b"x" * 65531, Cause.TOO_LARGE),
+    "one that speaks HTTP": (b"HTTP/1.1 400 Bad Request\r\n\r\n", Cause.CLOSED),
+}
+
+
+@pytest.mark.parametrize(("says", "cause"), SERVERS.values(), ids=SERVERS)
+async def test_a_server_that_is_no_postgresql(says: bytes, cause: Cause) -> None:
+    """It costs no more than the limits, from the first byte on."""
+
+    async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while cause is Cause.TOO_LARGE:
+                writer.write(says)
+                await writer.drain()
+            writer.write(says)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    spec = POSTGRESQL | {"port": server.sockets[0].getsockname()[1], "password": {"value": "x"}, "tls": {"mode": "disable"}}
+    source = SOURCE.open(SqlSpec.model_validate(spec), means())
+    with pytest.raises(CollectError) as failure:
+        await source.collect()
+    await source.aclose()
+    server.close()
+
+    assert cause == failure.value.cause
+    assert failure.value.remedy
