@@ -61,6 +61,7 @@ def definition(kind: str, plural: str, schema: dict[str, Any]) -> dict[str, Any]
     }
 
 
+_UP = {"type": "Ready", "status": "True", "reason": "Up", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 POSTGRES = definition(
     "Postgres",
     "postgreses",
@@ -86,7 +87,7 @@ def release(kind: str, name: str, *, values: dict[str, Any] | None = None, label
         "spec": {"values": values or {}},
         "status": {
             "lastAttemptedRevision": "1.2.3+abc",
-            "conditions": [{"type": "Ready", "status": "True", "reason": "Up", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+            "conditions": [_UP],
         },
     }
 

@@ -1,6 +1,7 @@
 """app/cli/declared_groups.py: what has to stand in the cluster for declared groups, when nobody runs the registrar."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -39,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def printed(capsys: pytest.CaptureFixture[str], *flags: str) -> dict[tuple[str, str], dict[str, object]]:
+def printed(capsys: pytest.CaptureFixture[str], *flags: str) -> dict[tuple[str, str], dict[str, Any]]:
     assert 0 == run(list(flags))
     found = yaml.safe_load_all(capsys.readouterr().out)
     return {(each["kind"], each["metadata"]["name"]): each for each in found}
@@ -50,15 +51,15 @@ def test_a_group_gets_one_api_service_and_the_roles_of_its_kinds(folder: Path, c
     made = printed(capsys, f"--declared={folder}")
 
     spec = made["APIService", "v1.example.com"]["spec"]
-    assert {"name": "kubeglance", "namespace": "kube-system", "port": 443} == spec["service"]  # type: ignore[index]
-    (view,) = made["ClusterRole", "kubeglance:reader:example.com"]["rules"]  # type: ignore[misc]
-    (cluster,) = made["ClusterRole", "kubeglance:cluster-reader:example.com"]["rules"]  # type: ignore[misc]
+    assert {"name": "kubeglance", "namespace": "kube-system", "port": 443} == spec["service"]
+    (view,) = made["ClusterRole", "kubeglance:reader:example.com"]["rules"]
+    (cluster,) = made["ClusterRole", "kubeglance:cluster-reader:example.com"]["rules"]
     assert (["queues", "queues/history"], ["brokers"]) == (view["resources"], cluster["resources"])
 
 
 def test_they_are_not_the_registrars(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It knows its own by its labels: what is kept in Git it must neither change nor remove."""
-    labels = printed(capsys, f"--declared={folder}")["APIService", "v1.example.com"]["metadata"]["labels"]  # type: ignore[index]
+    labels = printed(capsys, f"--declared={folder}")["APIService", "v1.example.com"]["metadata"]["labels"]
 
     assert {"app.kubernetes.io/name": "kubeglance"} == labels
 

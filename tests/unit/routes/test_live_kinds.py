@@ -7,7 +7,7 @@ import pytest
 
 from app.kinds._catalog import Served
 from tests.fakes.clock import EPOCH, ManualClock
-from tests.fakes.kinds import live_kind, make_collection, make_item, make_queue
+from tests.fakes.kinds import live_kind, make_collection, make_queue
 from tests.fakes.protobuf import decode
 from tests.unit.routes.server import Server
 
@@ -171,7 +171,7 @@ async def test_the_table_of_an_object_that_others_share() -> None:
 
 async def test_a_broken_object_costs_itself() -> None:
     """An object that cannot be encoded is left out of the list; the others are there."""
-    server = queues(make_queue("a", "one"), make_item("a", "two"))
+    server = queues(make_queue("a", "one"), make_queue("a", "two", ready="no number"))
 
     assert ["one"] == [item["metadata"]["name"] for item in json.loads((await server.get(QUEUES)).content)["items"]]
 
