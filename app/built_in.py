@@ -55,6 +55,8 @@ class Usages:
             return Collection(why=absent, version=versions.current)
 
         of_nodes, of_pods = members(partial(why, Subject.NODE)), members(partial(why, Subject.POD))
+        self.pods = of_pods
+        """The PodRecord of each pod that is on a node and not over."""
         of_containers = members(partial(_why_no_container, pods, why))
         follow_nodes(nodes, pods, of_nodes, versions)
         follow_pods(pods, of_pods, pod_itself, versions)
