@@ -1,6 +1,7 @@
 """What the body of an answer says: JSON, YAML or Prometheus text, as a JSON-like value."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -51,13 +52,25 @@ def decode_body(body: bytes, form: Format, where: str) -> Read:
 
                 return Read(load(body))
             case _:
-                return Read(msgspec.json.decode(body))
+                return Read(_json(body))
     except RecursionError as exc:
         raise CollectError(Cause.PAYLOAD, f"{where}: the answer is nested too deep", "ask for something flatter") from exc
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as exc:
         name = "YAML" if form == "yaml" else "JSON"
         remedy = "is that the right URL? format says how to read an answer whose Content-Type does not"
         raise CollectError(Cause.PAYLOAD, f"{where}: the answer is not {name}: {' '.join(str(exc).split())[:200]}", remedy) from exc
+
+
+def _json(body: bytes) -> Any:
+    """The document. Numbers beyond doubles, Python's NaN and Infinity, and halves of surrogate pairs make it no worse than they are: what
+    they are the value of is left out of the object later, and all else stays."""
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError as exc:
+        try:
+            return json.loads(body)
+        except ValueError:
+            raise exc from None  # its message tells where
 
 
 def _form(content_type: str, where: str) -> Format:

@@ -29,6 +29,9 @@ LONGEST = 4096
 MOST_NESTED = 2
 """Loops (all, exists, exists_one, map, filter) in each other."""
 
+MOST_DEEP = 64
+"""Levels of lists and mappings in each other that an expression may give: all that goes on with them goes through them by recursion."""
+
 _ERROR = cel.Type.ERROR
 _EXTENSIONS = (ext_strings.ExtStrings(), ext_math.ExtMath(), ext_optional.ExtOptional())
 _FUNCTIONS = (
@@ -96,6 +99,12 @@ class Program:
 
     def evaluate(self, over: Bound) -> Any:
         """The value over what is bound. Raises CelError."""
+        try:
+            return self._evaluated(over)
+        except RecursionError:
+            raise CelError("looks at what is nested too deep") from None
+
+    def _evaluated(self, over: Bound) -> Any:
         if self._can_grow:
             _check(Estimate(self.tree, over.variables))
         try:
@@ -221,8 +230,11 @@ def _name_of(type_: Any) -> str:
 # Values
 
 
-def _json_like(value: Any) -> Any:
-    """A value of the runtime as JSON can hold it. Raises Missing for what is no number, CelError for what JSON has not."""
+def _json_like(value: Any, room: int = MOST_DEEP) -> Any:
+    """A value of the runtime as JSON can hold it, with `room` levels at most.
+
+    Raises Missing for what is no number, CelError for what JSON has not, or what is too deep.
+    """
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:
         return value
@@ -230,10 +242,12 @@ def _json_like(value: Any) -> Any:
         if value - value != 0.0:
             raise Missing("the number is infinite, or none")
         return value
-    if kind is dict:
-        return {_key(key): _json_like(part) for key, part in value.items()}
-    if kind is list:
-        return [_json_like(part) for part in value]
+    if kind is dict or kind is list:
+        if not room:
+            raise CelError(f"gives more than {MOST_DEEP} levels of lists and mappings in each other")
+        if kind is dict:
+            return {_key(key): _json_like(part, room - 1) for key, part in value.items()}
+        return [_json_like(part, room - 1) for part in value]
     if kind is datetime:
         return _rfc3339(value)
     if kind is timedelta:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import math
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -120,6 +121,21 @@ async def test_large_answers_are_read_beside_the_loop() -> None:
     response = await collect(FakeHttp(lambda _: answer(json.dumps(items))))
 
     assert items == response.value
+
+
+@pytest.mark.parametrize(
+    ("body", "value"),
+    [
+        pytest.param('[{"n": 1e400}, {"n": -1e400}]', [{"n": math.inf}, {"n": -math.inf}], id="numbers-beyond-doubles"),
+        pytest.param('[{"n": Infinity}, {"n": 1}]', [{"n": math.inf}, {"n": 1}], id="python-writes-infinity-so"),
+        pytest.param('[{"n": "\\ud800"}, {"n": "ok"}]', [{"n": "\ud800"}, {"n": "ok"}], id="half-a-surrogate-pair"),
+    ],
+)
+async def test_an_odd_value_costs_no_other(body: str, value: Any) -> None:
+    """What makes objects of it leaves out what is no number, and puts right what is no text."""
+    response = await collect(FakeHttp(lambda _: answer(body)))
+
+    assert value == response.value
 
 
 async def test_what_of_prometheus_text_is_without_use_is_told() -> None:

@@ -1,6 +1,7 @@
 """From a response to objects: one test a rule, then responses of all kinds."""
 
 import copy
+import functools
 from typing import Any
 
 import pytest
@@ -122,6 +123,19 @@ class TestItems:
         result = mapped({"items": [{**ITEM, "ready": object()}, {**ITEM, "name": "b"}]}, items="response.items")
         assert [obj.key[1] for obj in result.objects] == ["b"]
         assert result.dropped[0].index == 0
+
+    @pytest.mark.parametrize("levels", [100, 450, 900])
+    def test_a_value_that_is_too_deep_costs_its_item_only(self, levels: int) -> None:
+        """Whatever goes through an object later does so by recursion: the next list of the kind must not be the one that fails."""
+        deep = functools.reduce(lambda inner, _: {"a": inner}, range(levels), 1)
+        took = mapper(object__status={"ready": "item.ready", "load": "item.load"}).map(
+            [{**ITEM, "load": deep}, {**ITEM, "name": "other"}], NOW, lambda: False
+        )
+
+        assert [("mq", "other")] == [each.key for each in took.objects]
+        assert ["object.status.load: gives more than 64 levels of lists and mappings in each other"] == [
+            each.reason for each in took.dropped
+        ]
 
 
 class TestNames:
