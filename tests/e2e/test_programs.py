@@ -43,6 +43,7 @@ def test_the_versions_named_here_are_those_that_the_modules_pin() -> None:
     pins = {
         "kubernetes": f"k8s.io/kubernetes {programs.KUBERNETES}",
         "metrics-server": f"sigs.k8s.io/metrics-server {programs.METRICS_SERVER}",
+        "prometheus-adapter": f"sigs.k8s.io/prometheus-adapter {programs.PROMETHEUS_ADAPTER}",
     }
     for module, pin in pins.items():
         assert f"require {pin}\n" in (programs.MODULES / module / "go.mod").read_text(encoding="utf-8")

@@ -20,6 +20,7 @@ MODULES = Path(__file__).resolve().parents[1] / "programs"
 
 KUBERNETES = "v1.37.2"
 METRICS_SERVER = "v0.9.0"
+PROMETHEUS_ADAPTER = "v0.12.0"
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,11 @@ PROGRAMS = (
     Program("kubectl", "kubernetes", "k8s.io/kubernetes/cmd/kubectl", _VERSION),
     Program("kubelet", "kubernetes", "k8s.io/kubernetes/cmd/kubelet", _VERSION),
     Program("metrics-server", "metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server"),
+    Program("prometheus-adapter", "prometheus-adapter", "sigs.k8s.io/prometheus-adapter/cmd/adapter"),
     Program("workload", "workload", "."),
 )
 
-HOW_TO_GET_THEM = "run `make controlplane` (needs Go, about 10 minutes once), or let KUBEBUILDER_ASSETS name a folder that has them"
+HOW_TO_GET_THEM = "run `make controlplane` (needs Go, about 12 minutes once), or let KUBEBUILDER_ASSETS name a folder that has them"
 
 
 class BuildFailed(RuntimeError):
