@@ -56,6 +56,10 @@ from app.routes.kind_descriptions import KindDescriptions
 from app.routes.live import LiveAnswers
 from app.routes.resources import create_resources
 from app.routes.version import version_info
+from app.served_metrics.declared import DeclaredMetrics
+from app.served_metrics.objects import Objects
+from app.served_metrics.providers import Registry
+from app.served_metrics.values import Resource
 from app.serving.dispatch import Dispatcher
 from app.serving.server import Server, server_config
 from app.serving.tls import ServerTLS
@@ -135,6 +139,12 @@ class Kubeglance:
                 *self._collectors(versions),
             ]
         )
+        self.described = Objects(
+            nodes=self.nodes, pods=self.pods, catalog=self.catalog, client=self._client, clock=clock, listed=self._is_listed
+        )
+        self.served_metrics = Registry(self.described.name)
+        self._declared_metrics = DeclaredMetrics(self.described, self.reports, clock, changed=self.served_metrics.changed)
+        self.served_metrics.add(self._declared_metrics)
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
@@ -175,6 +185,7 @@ class Kubeglance:
         self._pool = Pool(self._jobs, self._settings, around, supervisor.children("scrape"))
         self.nodes.listeners.append(self._pool.nodes_changed)
         self.reports.askers.append(self._pool.reports)
+        self.described.tasks = supervisor.children("watch")
         for reflector in self._reflectors:
             supervisor.guard(f"watch {reflector.name}", reflector.run)
         for name, run in self._beside:
@@ -230,6 +241,7 @@ class Kubeglance:
                 access=self._access,
                 reports=self.reports,
                 metrics=self._metrics,
+                served_metrics=self._declared_metrics.put,
                 apart=apart,
                 loops=loops,
                 watches=watches,
@@ -250,6 +262,7 @@ class Kubeglance:
             some_left = self.store.expire()
             if self.stats is not None:
                 self.stats.expire()
+            self.described.expire()
             nodes, containers = self.store.points()
             self._metrics.points(nodes=nodes, containers=containers)
             await asyncio.sleep(0 if some_left else _PULSE_S)
@@ -322,6 +335,10 @@ class Kubeglance:
         if self.applications is not None and not self.applications.tried.is_set():
             missing.append("applications of Cozystack")
         return f"not listed yet: {', '.join(missing)}" if missing else ""
+
+    def _is_listed(self, resource: Resource) -> bool:
+        """Whether the first list of nodes or pods is whole."""
+        return any(reflector.name == resource.name and reflector.synced.is_set() for reflector in self._reflectors)
 
     def _observe(self, created: int) -> None:
         self._metrics.served(self._clock.wall() - created / 1e9)

@@ -14,7 +14,7 @@ from app.cli import names
 from app.cli.arguments import Parser
 from app.cli.declared_files import File, NothingToRead, read_files
 from app.declared.check import Around, ServedNames, check
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration
 from app.declared.faults import Fault, Place
 from app.declared.served_names import served_names
 from app.errors import KubeError
@@ -34,7 +34,7 @@ class Result(NamedTuple):
     """What came of it: how many files, the declarations without errors, all faults by place, and the files that are good as a whole."""
 
     files: int
-    declarations: Sequence[Declaration]
+    declarations: Sequence[AnyDeclaration]
     faults: Sequence[Fault]
     good: Sequence[Path]
 
@@ -70,7 +70,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser("check", "Check declarations of live kinds: all faults at once, each with its place.")
+    parser = Parser("check", "Check declarations of live kinds and metrics: all faults at once, each with its place.")
     parser.epilog = _EPILOG
     parser.add_argument("path", nargs="+", type=Path, metavar="FILE|DIR", help="what to check")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="form of the output")
@@ -90,7 +90,7 @@ async def _cluster(arguments: argparse.Namespace) -> ServedNames:
 
 def checked(files: Sequence[File], cluster: ServedNames | None = None) -> Result:
     """What is in the files, and all that is wrong with it; `cluster` is what one serves, None to ask none."""
-    declarations: list[Declaration] = []
+    declarations: list[AnyDeclaration] = []
     faults: list[Fault] = []
     good: list[Path] = []
     for file in files:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from app.cli.suggest import nearest
 from app.declared.check import Around, check
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration, is_kind
 from app.declared.documents import MAX_BYTES, Document, read
 from app.declared.faults import Fault, Place
 from app.declared.texts import is_read
@@ -75,9 +75,9 @@ def _inputs(document: Document, folder: Path) -> Iterator[str]:
             yield os.path.abspath(folder / name)  # noqa: PTH100 -- as above
 
 
-def declarations_of(paths: Sequence[Path]) -> list[Declaration]:
+def declarations_of(paths: Sequence[Path]) -> list[AnyDeclaration]:
     """All good declarations of these files and folders. Raises NothingToRead where something is wrong with one: `check` tells it all."""
-    found: list[Declaration] = []
+    found: list[AnyDeclaration] = []
     for file in read_files(paths):
         checked = check(file.documents, Around(base=file.path.parent, others=tuple(found)))
         faults = [fault for fault in (*file.faults, *checked.faults) if not fault.warning]
@@ -87,7 +87,7 @@ def declarations_of(paths: Sequence[Path]) -> list[Declaration]:
     return found
 
 
-def chosen(path: Path, wanted: str) -> Declaration | None:
+def chosen(path: Path, wanted: str) -> AnyDeclaration | None:
     """The declaration of a file that is meant, `wanted` being one of its names, "" for the only one; None if there are faults, which are
     printed. Raises NothingToRead."""
     try:
@@ -105,11 +105,13 @@ def chosen(path: Path, wanted: str) -> Declaration | None:
         print("\n".join(map(str, sorted(faults, key=lambda fault: fault.place))))
         return None
     if not found:
-        kinds = [each.resource.spec.names.kind for each in checked.declarations]
+        kinds = [each.resource.spec.names.kind if is_kind(each) else each.name for each in checked.declarations]
         raise NothingToRead(f"{path}: there is no {f'kind {wanted}' if wanted else 'declaration'} in it{nearest(wanted, kinds)}")
     raise NothingToRead(f"{path}: there are {len(found)} declarations in it: choose one with --kind: {', '.join(sorted(found))}")
 
 
-def _names(declaration: Declaration) -> set[str]:
+def _names(declaration: AnyDeclaration) -> set[str]:
+    if not is_kind(declaration):
+        return {declaration.name}
     names = declaration.resource.spec.names
     return {declaration.name, names.kind, names.plural, names.singular, names.kind.lower(), *names.short_names}

@@ -21,10 +21,11 @@ from app.cli.kubectl_output import table
 from app.cli.names import LABEL, is_label
 from app.cli.rendered import rendered
 from app.clock import Clock, SystemClock
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration, is_metric
 from app.declared.mask import HIDDEN, Mask
 from app.declared.means import Provider
 from app.declared.objects import Dropped
+from app.declared.prometheus_servers import ServersError, read_servers
 from app.declared.secrets import Secrets
 from app.errors import KubeError
 from app.kube import config
@@ -62,7 +63,7 @@ def run(argv: Sequence[str], clock: Clock | None = None) -> int:
     try:
         declaration = chosen(arguments.file, arguments.kind)
         return asyncio.run(_probe(declaration, arguments, networks, clock or SystemClock())) if declaration is not None else 1
-    except (NothingToRead, KubeError) as err:
+    except (NothingToRead, KubeError, ServersError) as err:
         print(f"kubeglance probe: {err}", file=sys.stderr)
         return 2
 
@@ -81,13 +82,15 @@ def _parser() -> Parser:
         "--secret-env-prefix", default=defaults["secret_env_prefix"].default, help="what variables of valueFrom.env begin with"
     )
     parser.add_argument("--source-dir", type=Path, help="folder of the files that sources read")
+    parser.add_argument("--prometheus-servers", type=Path, help="file of Prometheus servers by name")
     parser.add_argument("--source-allowed-networks", default="", metavar="CIDR,...", help="as for serve")
     return parser
 
 
-async def _probe(declaration: Declaration, arguments: argparse.Namespace, networks: Sequence[str], clock: Clock) -> int:
+async def _probe(declaration: AnyDeclaration, arguments: argparse.Namespace, networks: Sequence[str], clock: Clock) -> int:
     """One collection, printed as it goes."""
     mask = Mask()
+    servers = read_servers(arguments.prometheus_servers) if arguments.prometheus_servers is not None else {}
     async with AsyncExitStack() as stack:
         client = _client(arguments.kubeconfig, clock)
         if client is not None:
@@ -100,8 +103,8 @@ async def _probe(declaration: Declaration, arguments: argparse.Namespace, networ
             directory=arguments.secret_dir,
             env_prefix=arguments.secret_env_prefix,
         )
-        provider = Provider(secrets, mask, clock, allowed_networks=networks, folder=arguments.source_dir)
-        stack.callback(provider.close)
+        provider = Provider(secrets, mask, clock, allowed_networks=networks, folder=arguments.source_dir, servers=servers)
+        stack.push_async_callback(provider.aclose)
         tasks = _Tasks(await stack.enter_async_context(asyncio.TaskGroup()))
         stack.callback(tasks.stop_all)
         cluster = ClusterWatches(client, clock, tasks, declaration=declaration.name) if client is not None else None
@@ -171,7 +174,7 @@ class _Probe:
     def now(self) -> float:
         return self._clock.monotonic()
 
-    async def collect(self, declaration: Declaration, means: Means) -> int:
+    async def collect(self, declaration: AnyDeclaration, means: Means) -> int:
         """The exit code."""
         ((name, said),) = declaration.resource.spec.source.items()
         kind = sources()[name]
@@ -217,7 +220,7 @@ class _Probe:
             self._say(f"  {error.remedy}")
         return 1
 
-    def _tell(self, declaration: Declaration, response: Response, took: float) -> int:
+    def _tell(self, declaration: AnyDeclaration, response: Response, took: float) -> int:
         """What became of a response; the exit code."""
         for warning in response.warnings:
             self._say(f"\nWARNING of the source: {warning}")
@@ -227,13 +230,13 @@ class _Probe:
         except CollectError as error:
             self._say(f"\nresponse: {self._json(response.value)}")
             return self._failed(error)
-        mapped = found.mapped
-        self._say(f"\n{table(found.table, wide=True, namespaces=found.kind.namespaced).rstrip() or 'no objects'}")
+        mapped, what = found.mapped, "series" if is_metric(declaration) else "objects"
+        self._say(f"\n{table(found.table, wide=True, namespaces=found.namespaced).rstrip() or f'no {what}'}")
         dropped: list[Dropped | Unusable] = [*response.unusable, *mapped.dropped]
-        self._list("items became no objects", dropped)
+        self._list(f"items became no {what}", dropped)
         self._list("cells stay empty", mapped.blank)
         asked = f"{self._exchanges} requests, " if self._exchanges else ""
-        self._say(f"\n{len(mapped.objects)} objects, {len(dropped)} items without; {asked}{response.size:,} bytes, {took * 1000:.0f} ms")
+        self._say(f"\n{len(mapped.objects)} {what}, {len(dropped)} items without; {asked}{response.size:,} bytes, {took * 1000:.0f} ms")
         return 1 if dropped else 0
 
     def _list(self, what: str, found: Sequence[Dropped | Unusable]) -> None:
@@ -246,7 +249,7 @@ class _Probe:
         if len(found) > _MOST_DROPPED:
             self._say(f"  and {len(found) - _MOST_DROPPED} more")
 
-    def _show_items(self, declaration: Declaration, response: Any) -> None:
+    def _show_items(self, declaration: AnyDeclaration, response: Any) -> None:
         from app.declared.cel import CelError, compile_cel  # noqa: PLC0415 -- loaded by compile_kind, and not for --help
 
         text = declaration.resource.spec.items

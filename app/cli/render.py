@@ -10,7 +10,7 @@ from app.cli.declared_files import NothingToRead, chosen
 from app.cli.kubectl_output import table, yaml_text
 from app.cli.rendered import Rendered, read_response, rendered
 from app.clock import Clock, SystemClock
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration
 from app.declared.objects import Dropped
 from collectors._base import CollectError
 
@@ -51,7 +51,7 @@ def run(argv: Sequence[str], clock: Clock | None = None) -> int:
     return 1 if result.mapped.dropped else 0
 
 
-def _response(declaration: Declaration, given: Path | None) -> Any:
+def _response(declaration: AnyDeclaration, given: Path | None) -> Any:
     """What the source answers. Raises CollectError, and NothingToRead where nobody says what it answers."""
     if given is not None:
         return read_response(given)
@@ -64,7 +64,7 @@ def _response(declaration: Declaration, given: Path | None) -> Any:
 def _printed(result: Rendered, output: str) -> str:
     if output == "yaml":
         return yaml_text({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": result.objects})
-    text = table(result.table, wide=output == "wide", namespaces=result.kind.namespaced)
+    text = table(result.table, wide=output == "wide", namespaces=result.namespaced)
     if not text:
         print("No resources found", file=sys.stderr)
         return ""

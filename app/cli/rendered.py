@@ -1,18 +1,20 @@
-"""Declared objects as the server would answer with them: mapped and rendered by what `serve` uses, without a source."""
+"""Declared objects and series as the server would answer with them: mapped and rendered by what `serve` uses, without a source."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from app.cache.collection import Item
 from app.clock import Clock
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration, Declaration, MetricDeclaration, is_metric
 from app.declared.live_kind import compile_kind
+from app.declared.live_metric import MappedSeries, compile_metric
 from app.declared.objects import Mapped
 from app.kinds._base import Kind
 from app.routes.lists import Page
 from app.routes.rendering import KUBECTL_TABLE, PLAIN, Renderer
+from app.wire.timestamps import format_time
 from collectors._base import Cause, CollectError
 from collectors._http_body import decode_body
 
@@ -22,19 +24,50 @@ _MOST_BYTES = 64 << 20
 
 
 class Rendered(NamedTuple):
-    """What becomes of a response: `mapped` says what of it is no object, `objects` are those that are, whole and by namespace and name.
+    """What becomes of a response: `mapped` says what of it could not be used, `objects` are the objects, whole and by namespace and name.
 
-    `table` is the Table (meta/v1) that `kubectl get` asks for.
+    `table` is the Table (meta/v1) that `kubectl get` asks for. A metric has no kind, and its objects are its series:
+    {"object", "labels", "value", "timestamp"}, with the number as text.
     """
 
-    kind: Kind
-    mapped: Mapped
+    kind: Kind | None
+    mapped: Mapped | MappedSeries
     objects: Sequence[Mapping[str, Any]]
     table: Mapping[str, Any]
 
+    @property
+    def namespaced(self) -> bool:
+        """Whether rows have a namespace of their own."""
+        return self.kind is not None and self.kind.namespaced
 
-def rendered(declaration: Declaration, response: Any, clock: Clock) -> Rendered:
+
+def rendered(declaration: AnyDeclaration, response: Any, clock: Clock) -> Rendered:
     """What is served of a response that is seen now. Raises CollectError where it gives no items."""
+    return _series(declaration, response, clock) if is_metric(declaration) else _objects(cast("Declaration", declaration), response, clock)
+
+
+def _series(declaration: MetricDeclaration, response: Any, clock: Clock) -> Rendered:
+    mapped = compile_metric(declaration).map(response, int(clock.wall() * 1e9), lambda: False)
+    found = sorted(mapped.objects, key=lambda each: (each.object or ("", ""), each.labels))
+    objects = [
+        {
+            "object": "/".join(filter(None, each.object)) if each.object is not None else None,
+            "labels": dict(each.labels),
+            "value": f"{each.value:f}",
+            "timestamp": format_time(each.time),
+        }
+        for each in found
+    ]
+    definitions = [{"name": name, "priority": 0} for name in ("Object", "Labels", "Value", "Timestamp")]
+    rows = [{"cells": [each["object"], _labels(each["labels"]), each["value"], each["timestamp"]]} for each in objects]
+    return Rendered(None, mapped, objects, {"columnDefinitions": definitions, "rows": rows})
+
+
+def _labels(labels: Any) -> str:
+    return ",".join(f"{key}={text}" for key, text in labels.items())
+
+
+def _objects(declaration: Declaration, response: Any, clock: Clock) -> Rendered:
     live = compile_kind(declaration)
     mapped = live.map(response, int(clock.wall() * 1e9), lambda: False)
     items = [Item(key, labels, _VERSION, value) for key, labels, value in sorted(mapped.objects, key=lambda each: each.key)]

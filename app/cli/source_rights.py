@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from app.cli.objects import Manifest, Options, metadata
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration, is_kind, is_metric
 from collectors import sources
 from collectors._source import Spec, values_of
 from collectors.kubernetes_objects import KubernetesSpec
@@ -12,7 +12,7 @@ from collectors.kubernetes_objects import KubernetesSpec
 _API = "rbac.authorization.k8s.io"
 
 
-def source_rights(declarations: Sequence[Declaration], options: Options) -> list[Manifest]:
+def source_rights(declarations: Sequence[AnyDeclaration], options: Options) -> list[Manifest]:
     """A Role with its binding in each namespace that is read, and a ClusterRole with its binding for what is watched in all of them.
 
     Secrets are granted by name and for get alone: list would show all of them.
@@ -33,12 +33,21 @@ def source_rights(declarations: Sequence[Declaration], options: Options) -> list
         if isinstance(spec, KubernetesSpec)
         for namespace in spec.namespaces or [""]
     }
+    watched |= {("", group, resource) for group, resource in _described(declarations)}
     for namespace, group, resource in sorted(watched):
         rules[namespace].append({"apiGroups": [group], "resources": [resource], "verbs": ["list", "watch"]})
     return [item for namespace, listed in rules.items() for item in _granted(options, listed, namespace)]
 
 
-def _spec(declaration: Declaration) -> Spec:
+def _described(declarations: Sequence[AnyDeclaration]) -> set[tuple[str, str]]:
+    """The resources that metrics describe and that are watched for it: not live kinds, nor what kubeglance watches anyway."""
+    own = {"live.kubeglance.io", *(each.resource.spec.group for each in declarations if is_kind(each))}
+    described = [each.resource.spec.describes for each in declarations if is_metric(each)]
+    found = {(each.group, each.resource) for each in described if each is not None and each.group not in own}
+    return found - {("", "pods"), ("", "nodes")}
+
+
+def _spec(declaration: AnyDeclaration) -> Spec:
     ((name, said),) = declaration.resource.spec.source.items()
     return sources()[name].spec.model_validate(said)
 

@@ -11,8 +11,10 @@ from app.cli.check import checked
 from app.cli.declared_files import NothingToRead, read_files
 from app.cli.render import told_of
 from app.cli.rendered import Rendered, read_response, rendered
-from app.declared.declaration import Declaration
-from app.declared.model import ExpectModel, TestModel
+from app.declared.declaration import AnyDeclaration
+from app.declared.metric_model import SeriesExpect
+from app.declared.model import ExpectModel, InputModel
+from app.served_metrics.numbers import exact
 from collectors._base import CollectError
 
 _EPILOG = """\
@@ -62,13 +64,14 @@ def run(argv: Sequence[str]) -> int:
     return 1 if failed or result.errors else 0
 
 
-def _ran(declaration: Declaration, index: int, test: TestModel) -> bool:
+def _ran(declaration: AnyDeclaration, index: int, test: InputModel) -> bool:
     """Run one test and print how it went; the answer is whether it passed."""
     place = declaration.positions.of(("spec", "tests", index))
     name = f"{declaration.name}: {test.name or f'tests[{index}]'}"
     try:
         result = rendered(declaration, _response(declaration, test), _Then())
-        faults = list(differences(test.expect, result))
+        expect = declaration.resource.spec.tests[index].expect
+        faults = list(of_series(expect, result) if isinstance(expect, SeriesExpect) else differences(expect, result))
         notes = told_of(result.mapped.dropped, result.mapped.blank)
     except CollectError as err:
         faults, notes = [err.message], []
@@ -78,23 +81,43 @@ def _ran(declaration: Declaration, index: int, test: TestModel) -> bool:
     return not faults
 
 
-def _response(declaration: Declaration, test: TestModel) -> Any:
+def _response(declaration: AnyDeclaration, test: InputModel) -> Any:
     return test.input if test.input_file is None else read_response(Path(declaration.place.file).parent / test.input_file)
 
 
 def differences(expect: ExpectModel, result: Rendered) -> Iterator[str]:
     """How what came out is not what was expected, a line each: where, what was expected, and what was found."""
     found = {_name(each): each for each in result.objects}
-    if expect.count is not None and expect.count != len(found):
-        yield f"count: expected {expect.count}, found {len(found)}: {_names(found)}"
-    dropped = len(result.mapped.dropped)
-    if expect.dropped is not None and expect.dropped != dropped:
-        yield f"dropped: expected {expect.dropped}, found {dropped}"
+    yield from _counts(expect, result, _names(found))
     for name, wanted in expect.items.items():
         if name not in found:
             yield f"items[{name}]: expected an object, found {_names(found)}"
         else:
             yield from _unlike(wanted, found[name], f"items[{name}]")
+
+
+def of_series(expect: SeriesExpect, result: Rendered) -> Iterator[str]:
+    """The same of a metric. A series is found by its object and all of its labels; numbers are equal whichever way they are written."""
+    found = {_series_name(each["object"], each["labels"]): each["value"] for each in result.objects}
+    yield from _counts(expect, result, _names(found))
+    for index, wanted in enumerate(expect.series):
+        name, path = _series_name(wanted.object, wanted.labels), f"series[{index}]"
+        if name not in found:
+            yield f"{path}: expected {name}, found {_names(found)}"
+        elif exact(wanted.value) != exact(found[name]):
+            yield f"{path}: expected {wanted.value}, found {found[name]}"
+
+
+def _series_name(described: str | None, labels: Mapping[str, str]) -> str:
+    return f"{described or ''}{{{', '.join(f'{key}={text}' for key, text in sorted(labels.items()))}}}"
+
+
+def _counts(expect: ExpectModel | SeriesExpect, result: Rendered, names: str) -> Iterator[str]:
+    if expect.count is not None and expect.count != len(result.objects):
+        yield f"count: expected {expect.count}, found {len(result.objects)}: {names}"
+    dropped = len(result.mapped.dropped)
+    if expect.dropped is not None and expect.dropped != dropped:
+        yield f"dropped: expected {expect.dropped}, found {dropped}"
 
 
 def _names(found: Mapping[str, Any]) -> str:

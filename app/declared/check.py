@@ -9,12 +9,13 @@ from itertools import islice
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Protocol
 
-from app.declared import check_names, check_rules, check_schema, check_source
+from app.declared import check_metric, check_names, check_rules, check_schema, check_source
 from app.declared.check_shape import Wrong, shaped
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration, Declared, is_kind, is_metric
 from app.declared.documents import Document
 from app.declared.faults import Fault, Path, Place, Positions, path_text
 from app.declared.finding import MOST_FINDINGS, Finding, listed
+from app.declared.metric_model import LiveMetric
 from app.declared.model import API_VERSION, LiveResource
 from app.declared.served_names import ServedNames
 from app.declared.tenants import Tenant
@@ -24,7 +25,7 @@ from collectors._source import SourceType
 
 __all__ = ["ALONE", "Around", "Checked", "ExpressionFault", "ServedNames", "Tenant", "check"]
 
-_KINDS = ("LiveResource",)
+_KINDS: Mapping[str, type[LiveResource | LiveMetric]] = {"LiveResource": LiveResource, "LiveMetric": LiveMetric}
 
 
 class ExpressionFault(Protocol):
@@ -42,7 +43,7 @@ class ExpressionFault(Protocol):
     def offset(self) -> int | None: ...
 
 
-Expressions = Callable[[LiveResource], Sequence[ExpressionFault]]
+Expressions = Callable[[LiveResource | LiveMetric], Sequence[ExpressionFault]]
 
 
 class Around(NamedTuple):
@@ -57,7 +58,7 @@ class Around(NamedTuple):
     tenant: Tenant | None = None
     cluster: ServedNames | None = None
     base: FilePath | None = None
-    others: Sequence[Declaration] = ()
+    others: Sequence[AnyDeclaration] = ()
 
 
 ALONE = Around()
@@ -67,7 +68,7 @@ ALONE = Around()
 class Checked(NamedTuple):
     """The declarations that can be served, and everything that is wrong, warnings among it, by place."""
 
-    declarations: list[Declaration]
+    declarations: list[AnyDeclaration]
     faults: list[Fault]
 
 
@@ -79,7 +80,7 @@ def check(
     expressions: Expressions | None = None,
 ) -> Checked:
     """Check all documents. Of two that clash the first is taken. `types` and `expressions` are the real ones unless others are given."""
-    declarations: list[Declaration] = []
+    declarations: list[AnyDeclaration] = []
     faults: list[Fault] = []
     for document in documents:
         checker = _Checker(around, sources() if types is None else types, expressions or _expressions())
@@ -88,12 +89,15 @@ def check(
         faults += found
         if document.sound and checker.resource is not None and all(fault.warning for fault in found):
             namespace = around.namespace if around.tenant is not None else ""
-            declarations.append(Declaration(checker.resource, document.positions, namespace, document.digest))
+            declarations.append(Declared(checker.resource, document.positions, namespace, document.digest))
     return Checked(declarations, sorted(faults, key=lambda fault: (fault.place, fault.path, fault.message)))
 
 
 def _expressions() -> Expressions:
-    from app.declared.expressions import faults_of  # noqa: PLC0415 -- CEL is loaded when something is declared, and not before
+    from app.declared import expressions, metric_expressions  # noqa: PLC0415 -- CEL is loaded when something is declared, and not before
+
+    def faults_of(resource: LiveResource | LiveMetric) -> Sequence[ExpressionFault]:
+        return metric_expressions.faults_of(resource) if isinstance(resource, LiveMetric) else expressions.faults_of(resource)
 
     return faults_of
 
@@ -103,15 +107,15 @@ class _Checker:
 
     def __init__(self, around: Around, types: Mapping[str, SourceType], expressions: Expressions) -> None:
         self._around, self._types, self._expressions = around, types, expressions
-        self.resource: LiveResource | None = None
+        self.resource: LiveResource | LiveMetric | None = None
 
-    def findings(self, value: Any, others: Sequence[Declaration]) -> Iterator[Finding]:
+    def findings(self, value: Any, others: Sequence[AnyDeclaration]) -> Iterator[Finding]:
         """All that is wrong, each thing once."""
         unknown = list(_unknown(value))
         yield from unknown
         if unknown:
             return
-        result = shaped(LiveResource, value)
+        result = shaped(_KINDS[value["kind"]], value)
         yield from result.findings
         if result.model is None:
             return
@@ -121,35 +125,53 @@ class _Checker:
             if not wrong.covers(finding.path) and not any(map(wrong.touches, finding.because)):
                 yield finding
 
-    def _beyond_shape(self, resource: LiveResource, others: Sequence[Declaration], wrong: Wrong) -> Iterator[Finding]:
-        spec = resource.spec
-        yield from check_names.findings(resource)
-        yield from check_names.beside(resource, others)
-        yield from check_names.beside_built_in(spec)
-        if self._around.cluster is not None:
-            yield from check_names.served(spec, self._around.cluster)
-        source = check_source.sourced(spec.source, self._types)
+    def _beyond_shape(self, resource: LiveResource | LiveMetric, others: Sequence[AnyDeclaration], wrong: Wrong) -> Iterator[Finding]:
+        source = check_source.sourced(resource.spec.source, self._types)
         yield from source.findings
         yield from check_source.expressions(source)
         if self._around.tenant is not None:
             yield from check_source.of_tenant(source, self._around.tenant, self._around.namespace)
+        yield from check_rules.of_every(resource, self._around.base)
+        if isinstance(resource, LiveMetric):
+            yield from self._of_metric(resource, others)
+        else:
+            yield from self._of_kind(resource, others, wrong)
+
+    def _of_kind(self, resource: LiveResource, others: Sequence[AnyDeclaration], wrong: Wrong) -> Iterator[Finding]:
+        spec = resource.spec
+        yield from check_names.findings(resource)
+        yield from check_names.beside(resource, [each for each in others if is_kind(each)])
+        yield from check_names.beside_built_in(spec)
+        if self._around.cluster is not None:
+            yield from check_names.served(spec, self._around.cluster)
+        if self._around.tenant is not None:
             yield from _of_tenant(resource, self._around.tenant, self._around.namespace)
         of_schema = list(islice(check_schema.findings(spec.schema_.openapi_v3_schema), MOST_FINDINGS + 1))
         yield from of_schema
-        yield from check_rules.findings(resource, self._around.base)
+        yield from check_rules.findings(resource)
         # Members are looked up in the schema: one that is broken would make every expression wrong.
         if not of_schema and not wrong.touches(("spec", "schema")):
-            yield from (
-                Finding(each.path, each.message, each.expected, each.nearest, offset=each.offset) for each in self._expressions(resource)
-            )
+            yield from self._of_expressions(resource)
+
+    def _of_metric(self, metric: LiveMetric, others: Sequence[AnyDeclaration]) -> Iterator[Finding]:
+        tenant = self._around.namespace if self._around.tenant is not None else ""
+        yield from check_metric.findings(metric, tenant)
+        yield from check_metric.beside(metric, tenant, [each for each in others if is_metric(each)])
+        if self._around.cluster is not None:
+            yield from check_metric.described(metric, self._around.cluster)
+        yield from self._of_expressions(metric)
+
+    def _of_expressions(self, resource: LiveResource | LiveMetric) -> Iterator[Finding]:
+        for each in self._expressions(resource):
+            yield Finding(each.path, each.message, each.expected, each.nearest, offset=each.offset)
 
 
 def _unknown(value: Any) -> Iterator[Finding]:
-    """Why a document is no LiveResource at all."""
+    """Why a document is no declaration at all."""
     if not isinstance(value, dict):
-        yield Finding((), "is not an object", f"a mapping with apiVersion: {API_VERSION} and kind: LiveResource")
+        yield Finding((), "is not an object", f"a mapping with apiVersion: {API_VERSION} and kind: LiveResource or LiveMetric")
         return
-    for field, known in (("apiVersion", (API_VERSION,)), ("kind", _KINDS)):
+    for field, known in (("apiVersion", (API_VERSION,)), ("kind", tuple(_KINDS))):
         said = value.get(field)
         if field not in value:
             yield Finding((field,), "Required value", listed(known))

@@ -1,14 +1,15 @@
-"""Rules between the fields of one declaration: times, namespaces, columns, metrics, tests."""
+"""Rules between the fields of one declaration: times and tests of every one; namespaces, columns and metrics of a live kind."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 
 from app.declared.check_names import is_label
 from app.declared.faults import Path
 from app.declared.finding import Finding, duplicate, invalid, repeated
-from app.declared.model import ColumnModel, LiveResource, LiveResourceSpec, TestModel
+from app.declared.metric_model import LiveMetric
+from app.declared.model import CollectedSpec, ColumnModel, InputModel, LiveResource, LiveResourceSpec
 from app.duration import format_duration
 
 MIN_INTERVAL = 1.0
@@ -17,25 +18,30 @@ TREND_COLUMN = "Trend"
 
 _SPEC: Path = ("spec",)
 _COLUMN_FORMATS = ("int32", "int64", "float", "double", "byte", "date", "date-time", "password")
-_METRIC = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+METRIC_RULE = "a name as in Prometheus: letters, digits, _ and :, no digit first"
 _CONSTANT = re.compile(r"""\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*""")
 _MAX_INPUT_BYTES = 64 << 20
 
 
-def findings(resource: LiveResource, base: FilePath | None) -> Iterator[Finding]:
-    """What is wrong between the fields. `base` is the folder of the declaration's file, None if it is in no folder."""
+def of_every(resource: LiveResource | LiveMetric, base: FilePath | None) -> Iterator[Finding]:
+    """What is wrong with what all have. `base` is the folder of the declaration's file, None if it is in no folder."""
     yield from _times(resource.spec)
+    for index, test in enumerate(resource.spec.tests):
+        yield from _test(test, (*_SPEC, "tests", index), base)
+
+
+def findings(resource: LiveResource) -> Iterator[Finding]:
+    """What is wrong between the fields of a live kind."""
     yield from _namespaces(resource.spec)
     yield from _columns(resource.spec)
     yield from _metrics(resource.spec)
     if resource.spec.subresources.log and "kubernetes" not in resource.spec.source:
         what = "Forbidden: only objects of the cluster have pods with logs"
         yield Finding((*_SPEC, "subresources", "log"), what, "the source kubernetes", because=((*_SPEC, "source"),))
-    for index, test in enumerate(resource.spec.tests):
-        yield from _test(test, (*_SPEC, "tests", index), base)
 
 
-def _times(spec: LiveResourceSpec) -> Iterator[Finding]:
+def _times(spec: CollectedSpec) -> Iterator[Finding]:
     interval, timeout, ttl = (*_SPEC, "interval"), (*_SPEC, "timeout"), (*_SPEC, "ttl")
     if spec.interval < MIN_INTERVAL:
         yield Finding(interval, f'Invalid value: "{_duration(spec.interval)}"', "at least 1s")
@@ -56,15 +62,20 @@ def _duration(seconds: float) -> str:
     return format_duration(round(seconds * 10**9))
 
 
-def _namespaces(spec: LiveResourceSpec) -> Iterator[Finding]:
-    scope, allowed, namespace = (*_SPEC, "scope"), (*_SPEC, "allowNamespaces"), (*_SPEC, "object", "namespace")
-    again = repeated(spec.allow_namespaces)
-    for index, name in enumerate(spec.allow_namespaces):
+def namespaces(names: Sequence[str], path: Path) -> Iterator[Finding]:
+    """What is wrong with a list of names of namespaces."""
+    again = repeated(names)
+    for index, name in enumerate(names):
         if not is_label(name):
             expected = "a name of a namespace: lower-case letters, digits and dashes, at most 63 characters"
-            yield invalid((*allowed, index), name, expected)
+            yield invalid((*path, index), name, expected)
         elif index in again:
-            yield duplicate((*allowed, index), name)
+            yield duplicate((*path, index), name)
+
+
+def _namespaces(spec: LiveResourceSpec) -> Iterator[Finding]:
+    scope, allowed, namespace = (*_SPEC, "scope"), (*_SPEC, "allowNamespaces"), (*_SPEC, "object", "namespace")
+    yield from namespaces(spec.allow_namespaces, allowed)
     if spec.scope == "Cluster":
         if spec.object.namespace is not None:
             yield Finding(namespace, "Forbidden: objects of scope Cluster have no namespace", "no namespace", because=(scope,))
@@ -111,8 +122,8 @@ def _metrics(spec: LiveResourceSpec) -> Iterator[Finding]:
     names: set[str] = set()
     for index, metric in enumerate(spec.metrics):
         path = (*_SPEC, "metrics", index)
-        if _METRIC.fullmatch(metric.name) is None:
-            yield invalid((*path, "name"), metric.name, "a name as in Prometheus: letters, digits, _ and :, no digit first")
+        if METRIC_NAME.fullmatch(metric.name) is None:
+            yield invalid((*path, "name"), metric.name, METRIC_RULE)
         elif metric.name in names:
             yield duplicate((*path, "name"), metric.name)
         names.add(metric.name)
@@ -120,7 +131,7 @@ def _metrics(spec: LiveResourceSpec) -> Iterator[Finding]:
             yield duplicate((*path, "apis", place), metric.apis[place])
 
 
-def _test(test: TestModel, path: Path, base: FilePath | None) -> Iterator[Finding]:
+def _test(test: InputModel, path: Path, base: FilePath | None) -> Iterator[Finding]:
     given = {"input", "input_file"} & test.model_fields_set
     if len(given) != 1:
         what = "has both input and inputFile" if given else "has neither input nor inputFile"

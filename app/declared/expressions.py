@@ -12,7 +12,7 @@ from app.declared.columns import OBJECT_VARIABLES
 from app.declared.faults import Path
 from app.declared.fresh import Freshness
 from app.declared.mapping import PARTS
-from app.declared.model import ColumnModel, LiveResource, LiveResourceSpec, TestModel
+from app.declared.model import CollectedSpec, ColumnModel, LiveResource, LiveResourceSpec, TestModel
 from app.declared.validation import compile_pattern
 from app.nearest import nearest_word
 from app.wire.label_syntax import faults_of_key
@@ -21,10 +21,10 @@ _SPEC: Path = ("spec",)
 _OBJECT: Path = ("spec", "object")
 _SCHEMA: Path = ("spec", "schema", "openAPIV3Schema")
 
-_NAMES = frozenset({"string", "int", "uint", "dyn"})
-_TEXTS = frozenset({"string", "int", "uint", "bool", "dyn", "timestamp", "duration"})
-_TIMES = frozenset({"timestamp", "string", "int", "uint", "double", "dyn"})
-_NUMBERS = frozenset({"int", "uint", "double", "dyn"})
+NAMES = frozenset({"string", "int", "uint", "dyn"})
+TEXTS = frozenset({"string", "int", "uint", "bool", "dyn", "timestamp", "duration"})
+TIMES = frozenset({"timestamp", "string", "int", "uint", "double", "dyn"})
+NUMBERS = frozenset({"int", "uint", "double", "dyn"})
 
 _CELLS = {
     "integer": frozenset({"integer", "number"}),
@@ -35,8 +35,8 @@ _CELLS = {
 """Types in the schema that a column's type shows; of others the cell would be blank for ever. A string column shows all."""
 
 _CEL_CELLS = {
-    "integer": _NUMBERS,
-    "number": _NUMBERS,
+    "integer": NUMBERS,
+    "number": NUMBERS,
     "boolean": frozenset({"bool", "dyn"}),
     "date": frozenset({"timestamp", "string", "dyn"}),
 }
@@ -69,7 +69,7 @@ def faults_of(resource: LiveResource) -> list[ExpressionFault]:
     schema = Freshness(spec.schema_.openapi_v3_schema).schema(spec.schema_.openapi_v3_schema)
     schema = {"type": "object", "properties": {**schema["properties"], "metadata": _METADATA}}
     return [
-        *_items(spec),
+        *of_items(spec),
         *_metadata(spec),
         *_parts(spec),
         *_patterns(spec.schema_.openapi_v3_schema, _SCHEMA),
@@ -80,9 +80,10 @@ def faults_of(resource: LiveResource) -> list[ExpressionFault]:
     ]
 
 
-def _items(spec: LiveResourceSpec) -> Iterator[ExpressionFault]:
+def of_items(spec: CollectedSpec) -> Iterator[ExpressionFault]:
+    """spec.items."""
     path = (*_SPEC, "items")
-    program = yield from _compiled(spec.items, {"response": None}, path)
+    program = yield from compiled(spec.items, {"response": None}, path)
     if program is not None and not program.type.startswith(("list", "dyn")):
         yield ExpressionFault(path, f"gives {program.type}", "a list: each element is an item")
 
@@ -90,22 +91,23 @@ def _items(spec: LiveResourceSpec) -> Iterator[ExpressionFault]:
 def _metadata(spec: LiveResourceSpec) -> Iterator[ExpressionFault]:
     mapping = spec.object
     for field, text, types, wanted in (
-        ("name", mapping.name, _NAMES, "string"),
+        ("name", mapping.name, NAMES, "string"),
         ("namespace", mapping.namespace, frozenset({"string", "dyn"}), "string"),
-        ("creationTimestamp", mapping.creation_timestamp, _TIMES, "timestamp, RFC 3339 text or Unix seconds"),
-        ("observedAt", mapping.observed_at, _TIMES, "timestamp, RFC 3339 text or Unix seconds"),
+        ("creationTimestamp", mapping.creation_timestamp, TIMES, "timestamp, RFC 3339 text or Unix seconds"),
+        ("observedAt", mapping.observed_at, TIMES, "timestamp, RFC 3339 text or Unix seconds"),
     ):
         if text is not None:
-            yield from _of_item(text, (*_OBJECT, field), types, wanted)
+            yield from of_item(text, (*_OBJECT, field), types, wanted)
     for field, texts in (("labels", mapping.labels), ("annotations", mapping.annotations)):
         for key, text in texts.items():
             if fault := faults_of_key(key):
                 yield ExpressionFault((*_OBJECT, field, key), f'"{key}" is no key: {fault.split("; ")[0]}')
-            yield from _of_item(text, (*_OBJECT, field, key), _TEXTS, "string")
+            yield from of_item(text, (*_OBJECT, field, key), TEXTS, "string")
 
 
-def _of_item(text: str, path: Path, types: frozenset[str], wanted: str) -> Iterator[ExpressionFault]:
-    program = yield from _compiled(text, {"item": None}, path)
+def of_item(text: str, path: Path, types: frozenset[str], wanted: str) -> Iterator[ExpressionFault]:
+    """An expression over `item` that gives one of `types`."""
+    program = yield from compiled(text, {"item": None}, path)
     if program is not None and program.type not in types:
         yield ExpressionFault(path, f"gives {program.type}", wanted)
 
@@ -127,7 +129,7 @@ def _parts(spec: LiveResourceSpec) -> Iterator[ExpressionFault]:
 def _template(template: Any, schema: Schema | None, path: Path) -> Iterator[ExpressionFault]:
     """The leaves under object.spec and object.status against the schema of what they fill."""
     if isinstance(template, str):
-        program = yield from _compiled(template, {"item": None}, path)
+        program = yield from compiled(template, {"item": None}, path)
         if program is not None and (fault := misfit(schema, program.type)) is not None:
             yield ExpressionFault(path, fault.message, fault.expected)
     elif isinstance(template, Mapping):
@@ -200,7 +202,7 @@ def _column_type(kind: str) -> str:
 def _metric(text: str, schema: Schema, index: int) -> Iterator[ExpressionFault]:
     path = (*_SPEC, "metrics", index, "value")
     type_ = yield from _of_object(text, schema, path)
-    if type_ is not None and type_ not in _NUMBERS:
+    if type_ is not None and type_ not in NUMBERS:
         yield ExpressionFault(path, f"gives {type_}", "a number: int or double")
 
 
@@ -208,7 +210,7 @@ def _of_object(text: str, schema: Schema, path: Path) -> Generator[ExpressionFau
     """The type of what CEL over the object gives, with faults on the way."""
     properties = schema["properties"]
     schemas = {name: properties.get(name) for name in OBJECT_VARIABLES}
-    program = yield from _compiled(text, schemas, path)
+    program = yield from compiled(text, schemas, path)
     if program is None:
         return None
     type_, errors = cel_types.faults_of(program, text, schemas)
@@ -253,7 +255,8 @@ def _test(test: TestModel, spec: LiveResourceSpec, index: int) -> Iterator[Expre
                 )
 
 
-def _compiled(text: str, variables: Mapping[str, Any], path: Path) -> Generator[ExpressionFault, None, Program | None]:
+def compiled(text: str, variables: Mapping[str, Any], path: Path) -> Generator[ExpressionFault, None, Program | None]:
+    """The program of an expression, or why there is none."""
     try:
         return compile_cel(text, variables)
     except CelError as error:

@@ -12,7 +12,7 @@ import structlog
 from msgspec import Struct
 
 from app.declared.check import Around, Checked, ServedNames, check
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration, known_as
 from app.declared.documents import Document, read
 from app.declared.faults import Fault, Place
 from app.declared.tenants import Tenant
@@ -23,7 +23,7 @@ Check = Callable[[Sequence[Document], Around], Checked]
 
 
 class Rejected(Struct, frozen=True):
-    """A document that cannot be taken: its metadata.name ("" if it has none, or is no document at all), and all that is wrong with it.
+    """A document that cannot be taken: what it is known as ("" if it has no name, or is no document at all), and all that is wrong with it.
 
     `served` tells whether an older version of it goes on being served.
     """
@@ -38,7 +38,7 @@ class Rejected(Struct, frozen=True):
 class Loaded(NamedTuple):
     """What is in force after a load: declarations by name, what was rejected, and warnings about what was not."""
 
-    declarations: Mapping[str, Declaration]
+    declarations: Mapping[str, AnyDeclaration]
     rejected: Sequence[Rejected]
     warnings: Sequence[Fault]
 
@@ -47,7 +47,7 @@ class _Force(NamedTuple):
     """A declaration that is in force, and the document that it was."""
 
     document: Document
-    declaration: Declaration
+    declaration: AnyDeclaration
 
     @property
     def file(self) -> str:
@@ -76,7 +76,7 @@ class Loader:
         the first."""
         self._parsed = {text: self._parsed.get(text) or _parse(text) for text in texts}
         found = {namespace: self._of(namespace) for namespace in sorted({text.namespace for text in texts})}
-        names = {(namespace, name_of(each)) for namespace, parsed in found.items() for each in parsed.documents}
+        names = {(namespace, name_of(each, namespace)) for namespace, parsed in found.items() for each in parsed.documents}
         # What is in force elsewhere and was not taken away there.
         staying = {name: each for name, each in self._in_force.items() if (each.declaration.namespace, name) in names}
         force: dict[str, _Force] = {}
@@ -99,15 +99,15 @@ class Loader:
         documents: dict[str, Document] = {}
         faults: list[Fault] = []
         parsed = [each for text, each in self._parsed.items() if text.namespace == namespace]
-        for document in sorted((each for documents, _ in parsed for each in documents), key=self._is_new):
+        for document in sorted((each for documents, _ in parsed for each in documents), key=lambda each: self._is_new(each, namespace)):
             documents.setdefault(document.digest, document)
         for _, found in parsed:
             faults += found
         return _Parsed(list(documents.values()), faults)
 
-    def _is_new(self, document: Document) -> bool:
+    def _is_new(self, document: Document, namespace: str) -> bool:
         """Whether nothing of that name is in force from the same file."""
-        known = self._in_force.get(name_of(document))
+        known = self._in_force.get(name_of(document, namespace))
         return known is None or known.file != document.positions.start.file
 
     def _take(self, parsed: _Parsed, around: Around, namespace: str) -> tuple[dict[str, _Force], list[Rejected], list[Fault]]:
@@ -136,7 +136,7 @@ class Loader:
             if not serious:
                 continue
             # A text that goes wrong behind a good document is told under no name.
-            name = name_of(document) if document is not None and document.positions.start not in good else ""
+            name = name_of(document, namespace) if document is not None and document.positions.start not in good else ""
             place = document.positions.start if document is not None and name else serious[0].place
             rejected.append(Rejected(name, namespace, place, serious, served=name in force))
         return force, rejected, [fault for fault in faults if fault.warning]
@@ -151,7 +151,7 @@ class Loader:
                 return Checked(
                     [], [Fault(documents[0].positions.start, "", "cannot be checked; please report it, with the log's traceback")]
                 )
-        declarations: list[Declaration] = []
+        declarations: list[AnyDeclaration] = []
         faults: list[Fault] = []
         for document in documents:
             checked = self._checked([document], around._replace(others=[*around.others, *declarations]))
@@ -164,9 +164,9 @@ class Loader:
         good = {each.name for each in checked.declarations}
         places = {each.place for each in checked.declarations}
         bad = [each for each in parsed.documents if each.positions.start not in places]
-        spoiled = {name_of(each) for each in bad}
+        spoiled = {name_of(each, namespace) for each in bad}
         # Documents under a name that is not known may be what became of any that is missing from their text.
-        unclear = {each.positions.start.file for each in bad if name_of(each) not in self._in_force}
+        unclear = {each.positions.start.file for each in bad if name_of(each, namespace) not in self._in_force}
         unclear |= {fault.place.file for fault in parsed.faults if not fault.warning}
         held = {
             name: each
@@ -180,11 +180,12 @@ class Loader:
         return {each.name: held[each.name] for each in allowed.declarations}
 
 
-def name_of(document: Document) -> str:
-    """metadata.name of whatever a document says, "" if it has none."""
-    metadata = document.value.get("metadata") if isinstance(document.value, dict) else None
+def name_of(document: Document, namespace: str = "") -> str:
+    """What is known of a document of a tenant's namespace by, whatever it says; "" if it has no name."""
+    said = document.value if isinstance(document.value, dict) else {}
+    metadata = said.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
-    return name if isinstance(name, str) else ""
+    return known_as(str(said.get("kind")), name, namespace) if isinstance(name, str) and name else ""
 
 
 def _parse(text: Text) -> tuple[list[Document], list[Fault]]:

@@ -4,54 +4,28 @@ An item is judged by itself. An error in one of its expressions, or a value that
 member that the item does not have leaves its field out; where the schema requires the field, the item is dropped. No value is made up.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
-from app.declared.cel import Bound, CelError, Missing, Program, compile_cel
-from app.declared.cel_syntax import Member, Name, Node
+from app.declared.cel import Bound, CelError, Missing
 from app.declared.columns import Columns
 from app.declared.fresh import Freshness
+from app.declared.items import MORE, MOST_TOLD, NAME_SHOWN, Items, Leaf, Unmappable, kind_of, leaf, needed, texts, time_of
 from app.declared.model import LiveResource
 from app.declared.names import MOST_CHARACTERS, SOURCE_NAME, object_name
 from app.declared.objects import Dropped, LiveObject, LiveValue, Mapped
-from app.declared.times import unix_ns
 from app.declared.validation import Absent, Invalid, compile_schema
 from app.kube.records import Key, Labels
 from app.wire.label_syntax import faults_of_value
 from app.wire.timestamps import format_time
-from collectors._base import Cause, CollectError
-
-MOST_TOLD = 100
-"""Reasons that are told of one response. What is dropped beyond that is counted, and its reason is MORE."""
-
-MORE = "dropped too; the reasons of the first are told"
 
 PARTS = ("spec", "status")
 """What of an object a declaration fills."""
 
-_NAME_SHOWN = 80
-
-
-class _Unmappable(Exception):
-    """An item that becomes no object: its name as far as it is known, and why in one sentence."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(reason)
-        self.name = name
-        self.reason = reason
-
-
-class _Leaf(NamedTuple):
-    """An expression, and its path in the object, such as "status.ready"."""
-
-    path: str
-    program: Program
-
-
 _Template = Any
-"""What stands under object.spec or object.status with every text compiled: a _Leaf, or a dict or list of them."""
+"""What stands under object.spec or object.status with every text compiled: a Leaf, or a dict or list of them."""
 
 
 class Mapper:
@@ -60,9 +34,7 @@ class Mapper:
     def __init__(self, resource: LiveResource) -> None:
         """Raises CelError and JsonPathError for what app/declared/expressions.py tells as faults."""
         spec, mapping = resource.spec, resource.spec.object
-        self._items = compile_cel(spec.items, {"response": None})
-        self._items_path = _plain_path(self._items.tree)
-        self._most_items = spec.limits.items
+        self._items = Items(spec)
         self._namespaces = frozenset(spec.allow_namespaces)
         self._name = _of_item("name", mapping.name)
         self._namespace = _of_item("namespace", mapping.namespace) if mapping.namespace is not None else None
@@ -82,21 +54,17 @@ class Mapper:
 
         Raises CollectError where the response as a whole gives no items.
         """
-        items = self._list(response)
         objects: dict[Key, LiveObject] = {}
         sources: dict[Key, tuple[int, str]] = {}
         shared: dict[Labels, Labels] = {}
         dropped: list[Dropped] = []
         blank: list[Dropped] = []
-        for index, item in enumerate(items):
-            if deadline():
-                what = f"{index} of {len(items)} items were mapped in the time that there is"
-                raise CollectError(Cause.DEADLINE, what, "ask the source for less, or map with simpler expressions")
+        for index, item in self._items.of(response, deadline):
             try:
                 source, obj = self._object(item, observed, shared, _Blanks(index, blank))
                 _alone(obj.key, source, sources)
-            except _Unmappable as why:
-                dropped.append(Dropped(index, why.name[:_NAME_SHOWN], why.reason if len(dropped) < MOST_TOLD else MORE))
+            except Unmappable as why:
+                dropped.append(why.dropped(index, dropped))
             else:
                 objects[obj.key] = obj
                 sources[obj.key] = (index, source)
@@ -110,40 +78,24 @@ class Mapper:
         cells = self._cells(key, labels, value.annotations, value, fresh=False, blanks=_Blanks(0, []))
         return replace(value, cells=cells, fresh=False)
 
-    def _list(self, response: Any) -> Sequence[Any]:
-        """The items of a response. null is an empty list: so do servers in Go write one."""
-        try:
-            items = self._items({"response": response}) if self._items_path is None else _walk(response, self._items_path)
-        except CelError as error:
-            raise CollectError(Cause.MAPPING, f"spec.items: {error.message}", "compare spec.items with what the source answers") from error
-        if items is None:
-            return ()
-        if not isinstance(items, list | tuple):
-            what = f"spec.items: gives {_kind_of(items)}, and not a list"
-            raise CollectError(Cause.MAPPING, what, "compare spec.items with what the source answers")
-        if len(items) > self._most_items:
-            what = f"{len(items)} items, and spec.limits.items is {self._most_items}"
-            raise CollectError(Cause.TOO_LARGE, what, "raise spec.limits.items, or ask the source for less")
-        return items
-
     def _object(self, item: Any, observed: int, shared: dict[Labels, Labels], blanks: "_Blanks") -> tuple[str, LiveObject]:
-        """The name in the source, and the object. Raises _Unmappable."""
+        """The name in the source, and the object. Raises Unmappable."""
         over = self._name.program.bind({"item": item})
         source = ""
         try:
-            source = _name_of(_needed(self._name, over))
+            source = _name_of(needed(self._name, over))
             namespace = self._namespace_of(over)
             key = (namespace, object_name(source))
-            labels = tuple((name, text) for name, text in _texts(self._labels, over) if not faults_of_value(text))
+            labels = tuple((name, text) for name, text in texts(self._labels, over) if not faults_of_value(text))
             labels = shared.setdefault(labels, labels)
-            annotations = dict(_texts(self._annotations, over))
+            annotations = dict(texts(self._annotations, over))
             if key[1] != source:
                 annotations[SOURCE_NAME] = source
-            created = _time(self._created, over) or 0
-            observed = _time(self._observed, over) or observed
+            created = time_of(self._created, over) or 0
+            observed = time_of(self._observed, over) or observed
             spec, status = self._filled(over)
-        except _Unmappable as why:
-            raise _Unmappable(source, why.reason) from None
+        except Unmappable as why:
+            raise Unmappable(source, why.reason) from None
         pairs = tuple(sorted(annotations.items()))
         value = LiveValue(spec, status, pairs, created, observed, (), item=item if self._keeps_items else None)
         cells = self._cells(key, labels, pairs, value, fresh=True, blanks=blanks)
@@ -152,11 +104,11 @@ class Mapper:
     def _namespace_of(self, over: Bound) -> str:
         if self._namespace is None:
             return ""
-        namespace = _needed(self._namespace, over)
+        namespace = needed(self._namespace, over)
         if not isinstance(namespace, str):
-            raise _Unmappable("", f"object.namespace: gives {_kind_of(namespace)}, and not text")
+            raise Unmappable("", f"object.namespace: gives {kind_of(namespace)}, and not text")
         if namespace not in self._namespaces:
-            raise _Unmappable("", f'object.namespace: "{namespace[:_NAME_SHOWN]}" is not one of allowNamespaces')
+            raise Unmappable("", f'object.namespace: "{namespace[:NAME_SHOWN]}" is not one of allowNamespaces')
         return namespace
 
     def _filled(self, over: Bound) -> tuple[Any, Any]:
@@ -171,9 +123,9 @@ class Mapper:
         except Absent as absent:
             path = absent.path.removeprefix(".")
             why = next((f" ({why})" for place, why in missing.items() if place == path or place.startswith(f"{path}.")), "")
-            raise _Unmappable("", f"{path}: is required, and the item gives none{why}") from None
+            raise Unmappable("", f"{path}: is required, and the item gives none{why}") from None
         except Invalid as invalid:
-            raise _Unmappable("", str(invalid).removeprefix(".")) from None
+            raise Unmappable("", str(invalid).removeprefix(".")) from None
         return checked.get("spec"), checked.get("status")
 
     def _cells(self, key: Key, labels: Labels, annotations: Labels, value: LiveValue, *, fresh: bool, blanks: "_Blanks") -> tuple[Any, ...]:
@@ -202,11 +154,11 @@ class _Blanks:
 
 
 def _alone(key: Key, source: str, sources: Mapping[Key, tuple[int, str]]) -> None:
-    """Raises _Unmappable where an object has that key already."""
+    """Raises Unmappable where an object has that key already."""
     if key in sources:
         first, name = sources[key]
-        what = f'is named {"/".join(filter(None, key))}, as is item {first} ("{name[:_NAME_SHOWN]}"): the first is kept'
-        raise _Unmappable(source, what)
+        what = f'is named {"/".join(filter(None, key))}, as is item {first} ("{name[:NAME_SHOWN]}"): the first is kept'
+        raise Unmappable(source, what)
 
 
 def _parts_of(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,8 +167,8 @@ def _parts_of(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [name for name in schema.get("required", ()) if name in PARTS]}
 
 
-def _of_item(path: str, text: str) -> _Leaf:
-    return _Leaf(path, compile_cel(text, {"item": None}))
+def _of_item(path: str, text: str) -> Leaf:
+    return leaf("object", path, text)
 
 
 def _template(text: Any, path: str) -> _Template:
@@ -235,98 +187,25 @@ _LEFT_OUT = object()
 
 def _fill(template: _Template, over: Bound, missing: dict[str, str]) -> Any:
     """The value of a template. What has no value is left out, and so is a mapping of which nothing is left; `missing` learns why."""
-    if type(template) is _Leaf:
+    if type(template) is Leaf:
         try:
             return template.program.evaluate(over)
         except Missing as why:
             missing[template.path] = why.message
             return _LEFT_OUT
         except CelError as error:
-            raise _Unmappable("", f"object.{template.path}: {error.message}") from None
+            raise Unmappable("", f"{template.place}: {error.message}") from None
     if isinstance(template, dict):
         members = {name: value for name, part in template.items() if (value := _fill(part, over, missing)) is not _LEFT_OUT}
         return members if members or not template else _LEFT_OUT
     return [value for part in template if (value := _fill(part, over, missing)) is not _LEFT_OUT]
 
 
-def _needed(leaf: _Leaf, over: Bound) -> Any:
-    """The value of an expression that must have one."""
-    try:
-        return leaf.program.evaluate(over)
-    except CelError as error:
-        raise _Unmappable("", f"object.{leaf.path}: {error.message}") from None
-
-
-def _texts(leaves: Sequence[tuple[str, _Leaf]], over: Bound) -> Iterator[tuple[str, str]]:
-    """Labels or annotations: those that have a value, as text."""
-    for name, leaf in leaves:
-        try:
-            value = leaf.program.evaluate(over)
-        except Missing:
-            continue
-        except CelError as error:
-            raise _Unmappable("", f"object.{leaf.path}: {error.message}") from None
-        if value is None:
-            continue
-        if isinstance(value, bool):
-            yield name, "true" if value else "false"
-        elif isinstance(value, str | int):
-            yield name, str(value)
-        else:
-            raise _Unmappable("", f"object.{leaf.path}: gives {_kind_of(value)}, and not text")
-
-
-def _time(leaf: _Leaf | None, over: Bound) -> int | None:
-    """Unix ns, None where the item does not tell."""
-    if leaf is None:
-        return None
-    try:
-        value = leaf.program.evaluate(over)
-        return unix_ns(value) if value is not None else None
-    except Missing:
-        return None
-    except CelError as error:
-        raise _Unmappable("", f"object.{leaf.path}: {error.message}") from None
-    except ValueError as error:
-        raise _Unmappable("", f"object.{leaf.path}: {error}") from None
-
-
 def _name_of(value: Any) -> str:
     """A name in the source: text, or a whole number."""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise _Unmappable("", f"object.name: gives {_kind_of(value)}, and not text")
+        raise Unmappable("", f"object.name: gives {kind_of(value)}, and not text")
     name = str(value)
     if len(name) > MOST_CHARACTERS:
-        raise _Unmappable(name, f"object.name: has {len(name)} characters, may have at most {MOST_CHARACTERS}")
+        raise Unmappable(name, f"object.name: has {len(name)} characters, may have at most {MOST_CHARACTERS}")
     return name
-
-
-_KINDS = {
-    type(None): "null", bool: "a boolean", int: "a whole number", float: "a number", str: "text", list: "a list", dict: "a mapping",
-}  # fmt: skip
-
-
-def _kind_of(value: Any) -> str:
-    return _KINDS.get(type(value), "something else")
-
-
-def _plain_path(tree: Node) -> tuple[str, ...] | None:
-    """The members from `response` to the items, None if `items` is more than a path.
-
-    A path needs no CEL: what it leads to is handed on as it is, so that one odd value costs its item and not the response.
-    """
-    names: list[str] = []
-    while isinstance(tree, Member) and not tree.asked:
-        names.append(tree.field)
-        tree = tree.of
-    return tuple(reversed(names)) if isinstance(tree, Name) else None
-
-
-def _walk(response: Any, path: Sequence[str]) -> Any:
-    for name in path:
-        if not isinstance(response, Mapping):
-            raise Missing(f'"{name}" is asked of {_kind_of(response)}')
-        if name not in response:
-            raise Missing(f'there is no "{name}"')
-        response = response[name]
-    return response

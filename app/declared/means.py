@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app.clock import Clock
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration
 from app.declared.hosts import HostPolicy
 from app.declared.http_client import open_client
 from app.declared.mask import Mask
@@ -39,7 +39,7 @@ class Provider:
         self._allowed_networks = allowed_networks
         self._folder = folder
 
-    def means(self, declaration: Declaration, tenant: Tenant | None = None, *, cluster: Cluster | None = None) -> Means:
+    def means(self, declaration: AnyDeclaration, tenant: Tenant | None = None, *, cluster: Cluster | None = None) -> Means:
         """For `declaration`. `tenant` is what its namespace may do, None where it is kubeglance's own; `cluster` is as it may see it."""
         spec, namespace = declaration.resource.spec, declaration.namespace
         hosts = tenant.hosts if tenant is not None else None

@@ -97,11 +97,15 @@ class ColumnModel(Spec):
 
 
 class MetricModel(Spec):
-    """A field that is also a metric. Checked now; served by the custom and external metrics APIs."""
+    """A field that is also a metric of its object, for the HPA."""
 
     name: str = Field(description="Name of the metric.")
-    value: Cel = Field(description="CEL over the object: its number.")
-    apis: list[Literal["custom", "external"]] = Field(min_length=1, description="Where the metric is served.")
+    value: Cel = Field(description="CEL over the object: its number. An object for which it gives none has no such metric.")
+    apis: list[Literal["custom", "external"]] = Field(
+        min_length=1,
+        description="custom: a metric that describes the object. external: one series for each object, in the object's namespace, "
+        "labelled with the object's labels and its `name`.",
+    )
 
 
 class ExpectModel(Spec):
@@ -112,12 +116,17 @@ class ExpectModel(Spec):
     items: dict[str, Any] = Field(default_factory=dict, description="Objects by NAMESPACE/NAME or NAME; each a subset of what it has.")
 
 
-class TestModel(Spec):
-    """A response of the source, and what must become of it."""
+class InputModel(Spec):
+    """A response of the source, written here or in a file."""
 
     name: str = Field("", description="What is tested.")
     input: Any = Field(None, description="A response of the source.")
     input_file: str | None = Field(None, description="A JSON or YAML file with a response, beside the declaration.")
+
+
+class TestModel(InputModel):
+    """A response of the source, and what must become of it."""
+
     expect: ExpectModel = Field(description="What must come out.")
 
 
@@ -138,21 +147,31 @@ class SubresourcesModel(Spec):
     log: bool = Field(False, description="Serve the logs of the object's pods as /log; for sources of Kubernetes objects.")
 
 
-class LiveResourceSpec(Spec):
+class CollectedSpec(Spec):
+    """What every declaration says of its source: where values come from, how often, and what a collection may take."""
+
+    source: dict[str, Any] = Field(description="One key: the name of the source; below it its own fields.")
+    interval: Duration = Field(15.0, json_schema_extra={"default": "15s"}, description="How often the source is asked.")
+    timeout: Duration = Field(
+        5.0, json_schema_extra={"default": "5s"}, description="Deadline of one collection; shorter than the interval."
+    )
+    ttl: Duration | None = Field(None, description="How long values outlive their last good collection: max(4 intervals, 60s).")
+    limits: LimitsModel = Field(LimitsModel.model_validate({}), description="What one collection may take.")
+    items: Cel = Field("response", description="CEL over `response` that gives the list of items.")
+
+    @property
+    def time_to_live(self) -> float:
+        """Seconds that values outlive the last good collection."""
+        return self.ttl if self.ttl is not None else max(4 * self.interval, MIN_TTL)
+
+
+class LiveResourceSpec(CollectedSpec):
     """What is served, where it comes from, and how an item becomes an object."""
 
     group: str = Field(description="API group.")
     version: str = Field(description="API version.")
     scope: Literal["Namespaced", "Cluster"] = Field(description="Whether objects are in namespaces.")
     names: Names
-    source: dict[str, Any] = Field(description="One key: the name of the source; below it its own fields.")
-    interval: Duration = Field(15.0, json_schema_extra={"default": "15s"}, description="How often the source is asked.")
-    timeout: Duration = Field(
-        5.0, json_schema_extra={"default": "5s"}, description="Deadline of one collection; shorter than the interval."
-    )
-    ttl: Duration | None = Field(None, description="How long objects outlive their last good collection: max(4 intervals, 60s).")
-    limits: LimitsModel = Field(LimitsModel.model_validate({}), description="What one collection may take.")
-    items: Cel = Field("response", description="CEL over `response` that gives the list of items.")
     object: ObjectMapping
     allow_namespaces: list[str] = Field(default_factory=list, description="Namespaces that objects may be in.")
     schema_: SchemaModel = Field(alias="schema")
@@ -160,11 +179,6 @@ class LiveResourceSpec(Spec):
     metrics: list[MetricModel] = Field(default_factory=list, description="Fields that are metrics too.")
     subresources: SubresourcesModel = Field(SubresourcesModel.model_validate({}), description="Parts that are read by themselves.")
     tests: list[TestModel] = Field(default_factory=list, description="Run by `kubeglance test`.")
-
-    @property
-    def time_to_live(self) -> float:
-        """Seconds that objects outlive the last good collection."""
-        return self.ttl if self.ttl is not None else max(4 * self.interval, MIN_TTL)
 
 
 class LiveResource(Spec):

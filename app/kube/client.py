@@ -58,9 +58,9 @@ class KubeClient:
         """Close all connections that no request uses."""
         self._connections.close()
 
-    async def get(self, path: str, params: Params | None = None) -> bytes:
-        """The body of a GET that was answered 200. Raises KubeError."""
-        return await self._request("GET", path, params=params)
+    async def get(self, path: str, params: Params | None = None, *, accept: str = _JSON) -> bytes:
+        """The body of a GET that was answered 200; `accept` may ask for another form than the usual one. Raises KubeError."""
+        return await self._request("GET", path, params=params, accept=accept)
 
     async def get_json(self, path: str, params: Params | None = None, *, accept: str = _JSON) -> Any:
         """The decoded JSON of a GET; `accept` may ask for another form than the usual one. Raises KubeError."""
@@ -93,7 +93,7 @@ class KubeClient:
         answer = await self.get_json("/version")
         return str(answer.get("gitVersion", "")) if isinstance(answer, dict) else ""
 
-    async def watch(self, path: str, params: Params, *, timeout_seconds: int) -> AsyncGenerator[list[bytes], None]:
+    async def watch(self, path: str, params: Params, *, timeout_seconds: int, accept: str = _JSON) -> AsyncGenerator[list[bytes], None]:
         """The lines of a watch, as many at a time as arrived together; an empty list comes first, once the server accepted it.
 
         Ends when the server ends it. Raises KubeError. A connection that died without a word is noticed a little after
@@ -105,7 +105,7 @@ class KubeClient:
         deadline = asyncio.get_running_loop().time() + timeout_seconds + _WATCH_SLACK_S
         with _translated(what, self.server):
             async with asyncio.timeout_at(deadline):
-                exchange = await self._ask("GET", path, params=query)
+                exchange = await self._ask("GET", path, params=query, accept=accept)
             try:
                 async with asyncio.timeout_at(deadline):
                     await _check(exchange, what)

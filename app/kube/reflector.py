@@ -191,7 +191,7 @@ class Reflector(Generic[R]):
             params = {**self._watched.params, "limit": _PAGE}
             if token:
                 params["continue"] = token
-            body = await self._client.get(self._watched.path, params)
+            body = await self._client.get(self._watched.path, params, accept=self._watched.accept[0])
             try:
                 page = decode(body, _Page)
             except UNDECODABLE as exc:
@@ -234,7 +234,8 @@ class Reflector(Generic[R]):
         started = self._clock.monotonic()
         told = 0
         self._accepted = False
-        async with aclosing(self._client.watch(self._watched.path, params, timeout_seconds=seconds)) as batches:
+        path, accept = self._watched.path, self._watched.accept[1]
+        async with aclosing(self._client.watch(path, params, timeout_seconds=seconds, accept=accept)) as batches:
             await anext(batches)
             self._accepted = True
             if not self._fragile:

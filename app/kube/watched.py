@@ -14,7 +14,8 @@ R_co = TypeVar("R_co", covariant=True)
 
 @dataclass(frozen=True)
 class Watched(Generic[R_co]):
-    """One kind. `grant` says in a sentence which RBAC rule is needed.
+    """One kind. `grant` says in a sentence which RBAC rule is needed. `accept` are the forms that a list and the events of a watch are
+    asked in.
 
     `piece` objects are decoded and applied between two turns of the loop: some milliseconds at most, also when all of them are deleted.
     """
@@ -25,6 +26,7 @@ class Watched(Generic[R_co]):
     grant: str
     params: Mapping[str, str | int] = field(default_factory=dict)
     piece: int = 100
+    accept: tuple[str, str] = ("application/json", "application/json")
 
 
 def _cluster_rule(resource: str) -> str:

@@ -13,8 +13,7 @@ from app.cache.reports import Reports
 from app.cache.versions import Versions
 from app.clock import Clock
 from app.declared.below import Means
-from app.declared.declaration import Declaration
-from app.declared.live_kind import compile_kind
+from app.declared.declaration import AnyDeclaration
 from app.declared.loader import Loader
 from app.declared.mask import Mask
 from app.declared.means import Provider
@@ -28,7 +27,7 @@ from app.kinds._catalog import Catalog
 from app.kube.client import KubeClient
 from app.kube.objects import ClusterWatches
 from app.pipeline.apart import Apart
-from app.pipeline.live_kinds import LiveKinds
+from app.pipeline.live_kinds import LiveKinds, Put, compiled
 from app.pipeline.live_loop import Opener, Surroundings
 from app.pipeline.supervise import Children
 from app.settings import Settings
@@ -102,11 +101,13 @@ def create_engine(
     access: AccessReviewer,
     reports: Reports,
     metrics: Metrics,
+    served_metrics: Put,
     apart: Apart,
     loops: Children,
     watches: Children,
 ) -> LiveEngine:
-    """All that makes served kinds of texts. `loops` run declarations, `watches` the objects of the cluster that they are made of."""
+    """All that makes served kinds and metrics of texts. `loops` run declarations, `watches` the objects of the cluster that they are made
+    of; `served_metrics` takes metrics."""
     mask = Mask()
     secrets = Secrets(
         client,
@@ -122,13 +123,14 @@ def create_engine(
         Surroundings(clock, versions, reports, metrics, apart, mask),
         loops,
         open_=partial(_opener, provider=provider, client=client, clock=clock, watches=watches),
-        compile_=partial(compile_kind, means=Means(clock, mask, PodLogs(client, access))),
+        compile_=partial(compiled, means=Means(clock, mask, PodLogs(client, access))),
+        metrics=served_metrics,
     )
     return LiveEngine(Loader(own=namespace), live_kinds, client, apart, namespace=namespace, service=settings.service, close=provider.close)
 
 
 def _opener(
-    declaration: Declaration, tenant: Tenant | None, *, provider: Provider, client: KubeClient, clock: Clock, watches: Children
+    declaration: AnyDeclaration, tenant: Tenant | None, *, provider: Provider, client: KubeClient, clock: Clock, watches: Children
 ) -> Opener:
     """How the source of a declaration is opened, within what a tenant may do."""
     ((name, said),) = declaration.resource.spec.source.items()

@@ -1,25 +1,30 @@
-"""What is declared becomes what is served: kinds that come, change and go, each with a loop of its own."""
+"""What is declared becomes what is served: kinds and metrics that come, change and go, each with a loop of its own."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import structlog
 
 from app.cache.reports import Report
-from app.declared.declaration import Declaration
+from app.declared.below import Means
+from app.declared.declaration import AnyDeclaration, Declaration, is_metric
 from app.declared.faults import Fault
 from app.declared.live_kind import LiveKind, compile_kind
+from app.declared.live_metric import LiveMetricMapper, compile_metric
 from app.declared.loader import Loaded, Rejected
 from app.declared.names import object_name
 from app.declared.tenants import Tenant
 from app.kinds._catalog import Catalog, Served
 from app.pipeline.grid import shift
 from app.pipeline.live_loop import LiveLoop, Opener, Surroundings
+from app.pipeline.live_objects import LiveObjects
+from app.pipeline.live_series import LiveSeries
 from app.pipeline.supervise import Children
+from app.served_metrics.declared import DeclaredMetric
 
 SPREAD_S = 2.0
 PER_DECLARATION_S = 0.01
@@ -31,8 +36,10 @@ SHOW_S = 0.1
 MOST_REPORTED = 100
 """Documents that cannot be taken and have a report of their own. What a namespace writes must not fill the list of collectors."""
 
-Open = Callable[[Declaration, Tenant | None], Opener]
-Compile = Callable[[Declaration], LiveKind]
+Open = Callable[[AnyDeclaration, Tenant | None], Opener]
+Compiled = LiveKind | LiveMetricMapper
+Compile = Callable[[AnyDeclaration], Compiled]
+Put = Callable[[Mapping[str, DeclaredMetric | None]], None]
 log = structlog.get_logger(__name__)
 
 
@@ -48,7 +55,8 @@ class _Identity(NamedTuple):
 @dataclass(frozen=True)
 class _Running:
     identity: _Identity
-    loop: LiveLoop
+    loop: LiveLoop[Any]
+    product: LiveObjects | LiveSeries
 
 
 def owner(name: str) -> str:
@@ -56,14 +64,28 @@ def owner(name: str) -> str:
     return f"declaration {name}"
 
 
+def compiled(declaration: AnyDeclaration, means: Means | None = None) -> Compiled:
+    """What maps the responses of a declaration that was checked; see compile_kind of `means`."""
+    return compile_metric(declaration) if is_metric(declaration) else compile_kind(cast("Declaration", declaration), means)
+
+
 class LiveKinds:
-    """Keeps loops, catalog and reports equal to what is declared."""
+    """Keeps loops, catalog, metrics and reports equal to what is declared."""
 
     def __init__(
-        self, catalog: Catalog, around: Surroundings, children: Children, *, open_: Open, compile_: Compile = compile_kind
+        self,
+        catalog: Catalog,
+        around: Surroundings,
+        children: Children,
+        *,
+        open_: Open,
+        compile_: Compile = compiled,
+        metrics: Put = lambda _changes: None,
     ) -> None:
-        """`children` run the loops. `open_` gives the source of a declaration, of a tenant's within its rights."""
+        """`children` run the loops. `open_` gives the source of a declaration, of a tenant's within its rights. `metrics` takes what is
+        served of LiveMetrics."""
         self._catalog = catalog
+        self._metrics = metrics
         self._around = around
         self._children = children
         self._open = open_
@@ -71,7 +93,7 @@ class LiveKinds:
         self._running: dict[str, _Running] = {}
         self._rejected: set[str] = set()
         self._told: set[str] = set()
-        self._changed: dict[str, LiveLoop] = {}
+        self._changed: dict[str, LiveLoop[Any]] = {}
 
     def __len__(self) -> int:
         return len(self._running)
@@ -102,28 +124,60 @@ class LiveKinds:
             started.append((declaration, wanted[name], live, opener))
         for declaration, identity, live, opener in started:
             self._start(declaration, identity, live, opener, shift(declaration.name, spread) if spread else 0.0)
-        if started:
-            self._catalog.put({owner(each.name): (self._running[each.name].loop.served,) for each, *_ in started})
+        self._put([each.name for each, *_ in started])
         self._report(loaded._replace(rejected=rejected))
 
-    def _start(self, declaration: Declaration, identity: _Identity, live: LiveKind, opener: Opener, first: float) -> None:
-        name = declaration.name
+    def _start(self, declaration: AnyDeclaration, identity: _Identity, live: Compiled, opener: Opener, first: float) -> None:
+        name, around = declaration.name, self._around
         before = self._running.get(name)
         self._children.stop(name)
-        loop = LiveLoop(
+        product = self._product(declaration, live, opener, before.product if before is not None else None)
+        loop: LiveLoop[Any] = LiveLoop(
             declaration,
-            live,
+            product,
             opener,
-            self._around,
+            around,
             before=before.loop.leave() if before is not None else None,
             first=first if before is None else 0.0,
-            on_shown=lambda: self._shown(name),
         )
-        self._running[name] = _Running(identity, loop)
+        self._running[name] = _Running(identity, loop, product)
         self._children.start(name, loop.run)
         log.info(
             "a declaration is taken" if before is None else "a declaration was changed", declaration=name, place=str(declaration.place)
         )
+
+    def _product(
+        self, declaration: AnyDeclaration, live: Compiled, opener: Opener, before: LiveObjects | LiveSeries | None
+    ) -> LiveObjects | LiveSeries:
+        name, around = declaration.name, self._around
+        if is_metric(declaration):
+            mapper = cast("LiveMetricMapper", live)
+            earlier = before if isinstance(before, LiveSeries) else None
+            return LiveSeries(declaration, mapper, source=opener.type, clock=around.clock, before=earlier)
+        return LiveObjects(
+            cast("Declaration", declaration),
+            cast("LiveKind", live),
+            versions=around.versions,
+            reports=around.reports,
+            clock=around.clock,
+            before=before if isinstance(before, LiveObjects) else None,
+            on_shown=lambda: self._shown(name),
+        )
+
+    def _put(self, names: Sequence[str]) -> None:
+        """Have discovery, catalog and metrics know what runs under these names now: one change for all of them."""
+        kinds: dict[str, Sequence[Served]] = {}
+        metrics: dict[str, DeclaredMetric | None] = {}
+        for name in names:
+            product = self._running[name].product
+            if isinstance(product, LiveSeries):
+                metrics[name] = product.metric
+            else:
+                kinds[owner(name)] = (product.served,)
+        if kinds:
+            self._catalog.put(kinds)
+        if metrics:
+            self._metrics(metrics)
 
     def _shown(self, name: str) -> None:
         """The loop of a declaration shows another kind or other objects now."""
@@ -133,22 +187,21 @@ class LiveKinds:
 
     def _show(self) -> None:
         changed, self._changed = self._changed, {}
-        changes = {
-            owner(name): (loop.served,) for name, loop in changed.items() if name in self._running and self._running[name].loop is loop
-        }
-        if changes:
-            self._catalog.put(changes)
+        self._put([name for name, loop in changed.items() if name in self._running and self._running[name].loop is loop])
 
     def _remove(self, names: Sequence[str]) -> None:
-        gone: dict[str, Sequence[Served]] = {owner(name): () for name in names}
-        if gone:
-            self._catalog.put(gone)
+        kinds: dict[str, Sequence[Served]] = {owner(name): () for name in names if isinstance(self._running[name].product, LiveObjects)}
+        if kinds:
+            self._catalog.put(kinds)
+        metrics = {name: None for name in names if isinstance(self._running[name].product, LiveSeries)}
+        if metrics:
+            self._metrics(metrics)
         for name in names:
             del self._running[name]
             self._children.stop(name)
             self._around.reports.forget(name)
             self._around.metrics.forget_declaration(name)
-            log.info("a declaration is gone, and its kind with it", declaration=name)
+            log.info("a declaration is gone, and what it served with it", declaration=name)
 
     def _report(self, loaded: Loaded) -> None:
         """Tell what could not be taken: in the reports of what goes on being served, or in reports of their own; and once in the log."""

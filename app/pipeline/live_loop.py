@@ -1,6 +1,6 @@
-"""The loop of one declaration: ask its source on a grid, map the response in a thread, publish what of its objects changed.
+"""The loop of one declaration: ask its source on a grid, map the response in a thread, publish what became of it.
 
-A collection that fails changes no value: the last good objects stay, no longer fresh, until their time is over. Each declaration has a loop
+A collection that fails changes no value: the last good ones stay, no longer fresh, until their time is over. Each declaration has a loop
 of its own, so that a source that hangs or fails delays no other.
 """
 
@@ -8,7 +8,7 @@ import asyncio
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 from msgspec.structs import replace
@@ -16,16 +16,11 @@ from msgspec.structs import replace
 from app.cache.reports import Report, Reports, TargetReport
 from app.cache.versions import Versions
 from app.clock import Clock
-from app.declared.declaration import Declaration
-from app.declared.live_kind import LiveKind
-from app.declared.objects import Dropped, LiveObject, Mapped
-from app.kinds._catalog import Served
-from app.kube.records import Key
+from app.declared.declaration import AnyDeclaration
+from app.declared.objects import Dropped
 from app.pipeline.apart import Apart
 from app.pipeline.grid import Grid, shift
-from app.pipeline.shown import Shown
 from app.telemetry import Metrics
-from app.wire.timestamps import format_time
 from collectors._base import Cause, CollectError
 from collectors._source import Response, Source
 
@@ -63,37 +58,64 @@ class Opener:
     open: Callable[[], Source]
 
 
-class Left(NamedTuple):
-    """What a loop leaves to the one that takes its place: what it served, and what it told last."""
+class Outcome(Protocol):
+    """What became of one response: what is served of it, what of it could not be used, and which cells are blank for an error."""
 
-    shown: Shown
-    report: Report
+    @property
+    def objects(self) -> Sequence[Any]: ...
+    @property
+    def dropped(self) -> Sequence[Dropped]: ...
+    @property
+    def blank(self) -> Sequence[Dropped]: ...
 
 
-class LiveLoop:
-    """Serves one declaration. `served` is what is shown of it now; `on_shown` hears when that becomes another."""
+M = TypeVar("M", bound=Outcome)
+
+
+class Product(Protocol[M]):
+    """What is made of the collections of a declaration. All but `map` is called in the event loop."""
+
+    @property
+    def expires(self) -> float | None:
+        """When the time of what is served is over (monotonic seconds), None if nothing is, or nothing has to be done then."""
+        ...
+
+    def map(self, response: Any, observed: int, deadline: Callable[[], bool]) -> M:
+        """What a response that was seen at `observed` (Unix ns) becomes, until `deadline()` is true. Raises CollectError; takes a while."""
+        ...
+
+    def publish(self, mapped: M) -> None:
+        """Serve this, and nothing else."""
+        ...
+
+    def age(self) -> None:
+        """A later collection failed."""
+        ...
+
+    def expire(self) -> bool:
+        """The time of what is served is over. Whether there was any."""
+        ...
+
+
+class LiveLoop(Generic[M]):
+    """Has one declaration collected, and what it becomes served."""
 
     def __init__(
         self,
-        declaration: Declaration,
-        live: LiveKind,
+        declaration: AnyDeclaration,
+        product: Product[M],
         opener: Opener,
         around: Surroundings,
         *,
-        before: Left | None = None,
+        before: Report | None = None,
         first: float = 0.0,
-        on_shown: Callable[[], None] = lambda: None,
     ) -> None:
-        """`before` is of the loop that this one takes the place of. `first` is the wait before the first collection (s).
-
-        What the one before served stays until this one has objects of its own, or until its time is over: a declaration that was
-        changed does not leave a gap.
-        """
+        """`before` is the last report of the loop that this one takes the place of. `first` is the wait before the first collection (s)."""
         self._declaration = declaration
         self._opener = opener
         self._around = around
         self._first = first
-        self._on_shown = on_shown
+        self._product = product
         self._spec = spec = declaration.resource.spec
         self._grid = Grid(spec.interval, lambda: shift(declaration.name, spec.interval))
         self._source: Source | None = None
@@ -108,42 +130,23 @@ class LiveLoop:
         self._report = Report(
             declaration.name, opener.type, 1, 0, 0, 0, spec.interval, spec.time_to_live, endpoint=opener.endpoint, file=_file(declaration)
         )
-        self._own = Shown(declaration, live, around.versions, self._why)
-        self._shown = self._own
         if before is not None:
-            self._follow(before, live)
+            self._report = replace(
+                self._report, items=before.items, dropped=before.dropped, last=before.last, took=before.took, size=before.size
+            )
         around.reports.put(self._report)
 
-    def _follow(self, before: Left, live: LiveKind) -> None:
-        """Go on with what was served before this loop."""
-        last = before.report
-        self._report = replace(self._report, items=last.items, dropped=last.dropped, last=last.last, took=last.took, size=last.size)
-        live.follow(before.shown.live)
-        if before.shown.adopt(self._declaration, live, self._why):
-            self._own = self._shown = before.shown
-        elif len(before.shown):
-            self._shown = before.shown
-
-    def leave(self) -> Left:
-        """What this loop leaves. It was stopped, and changes nothing of it any more."""
+    def leave(self) -> Report:
+        """What it told last. It was stopped, and changes nothing any more."""
         self._stopped = True
         self._stop_timer()
-        return Left(self._shown, self._report)
-
-    @property
-    def declaration(self) -> Declaration:
-        return self._declaration
-
-    @property
-    def served(self) -> Served:
-        """The kind as it is shown now, with its objects."""
-        return Served(self._shown.live.kind, self._shown.collection)
+        return self._report
 
     def invalid(self, fault: str) -> None:
         """A newer version of the declaration cannot be taken, for this fault; "" once there is none."""
         self._tell(invalid=fault)
 
-    def moved(self, declaration: Declaration) -> None:
+    def moved(self, declaration: AnyDeclaration) -> None:
         """The same declaration stands elsewhere now."""
         self._declaration = declaration
         self._tell(file=_file(declaration))
@@ -184,6 +187,7 @@ class LiveLoop:
         observed = int(clock.wall() * 1e9)
         try:
             response = await self._collect()
+            observed -= round(response.age * 1e9)
             mapped = await self._map(response, observed)
         except CollectError as error:
             self._failed(error)
@@ -196,7 +200,8 @@ class LiveLoop:
             self._failed(CollectError(Cause.PAYLOAD, what, "please report it, with the log's traceback"))
         else:
             self._took = clock.monotonic() - self._began
-            self._publish(mapped.objects)
+            self._product.publish(mapped)
+            self._set_timer()
             self._succeeded(response, mapped, observed)
 
     async def _collect(self) -> Response:
@@ -211,30 +216,17 @@ class LiveLoop:
             what = f"no whole answer from {self._opener.endpoint or self._opener.type} within {deadline:g} s"
             raise CollectError(Cause.DEADLINE, what, "the source is slow, hangs or cannot be reached; or raise spec.timeout") from exc
 
-    async def _map(self, response: Response, observed: int) -> Mapped:
-        """The objects of a response."""
-        clock, live = self._around.clock, self._own.live
+    async def _map(self, response: Response, observed: int) -> M:
+        """What becomes of a response."""
+        clock, product = self._around.clock, self._product
 
-        def work() -> Mapped:
+        def work() -> M:
             until = clock.monotonic() + MAPPING_S
-            mapped = live.map(response.value, observed, lambda: self._stopped or clock.monotonic() > until)
-            return live.take(mapped, observed)
+            return product.map(response.value, observed, lambda: self._stopped or clock.monotonic() > until)
 
         return await self._around.apart(work)
 
-    def _publish(self, objects: Sequence[LiveObject]) -> None:
-        """One step: what is read before it is whole, and what is read after it too."""
-        self._own.publish(objects, self._around.clock.monotonic() + self._spec.time_to_live)
-        self._show_own()
-        self._set_timer()
-
-    def _show_own(self) -> None:
-        if self._shown is not self._own:
-            self._own.step_over(self._shown)
-            self._shown = self._own
-            self._on_shown()
-
-    def _succeeded(self, response: Response, mapped: Mapped, observed: int) -> None:
+    def _succeeded(self, response: Response, mapped: M, observed: int) -> None:
         if self._error is not None:
             log.info("a source answers again", declaration=self._declaration.name, cause=str(self._error.cause), failures=self._failures)
         self._failures, self._error = 0, None
@@ -267,7 +259,7 @@ class LiveLoop:
         self._failures += 1
         self._error = CollectError(error.cause, message, error.remedy)
         self._around.metrics.collected(name, str(error.cause), seconds=self._took)
-        self._shown.age()
+        self._product.age()
         target = TargetReport(self._opener.endpoint or self._opener.type, str(error.cause), message, self._since, self._failures)
         self._tell(healthy=0, failures=self._failures, error=message, failing=(target,))
 
@@ -278,16 +270,16 @@ class LiveLoop:
 
     def _set_timer(self) -> None:
         self._stop_timer()
-        if self._shown.expires is not None:
-            wait = max(0.0, self._shown.expires - self._around.clock.monotonic())
+        expires = self._product.expires
+        if expires is not None:
+            wait = max(0.0, expires - self._around.clock.monotonic())
             self._timer = asyncio.get_running_loop().call_later(wait, self._expire)
 
     def _expire(self) -> None:
         """The time of what is served is over."""
         self._timer = None
-        if self._shown.expire():
-            log.warning("the objects of a declaration outlived their time and are gone", declaration=self._declaration.name)
-        self._show_own()
+        if self._product.expire():
+            log.warning("the values of a declaration outlived their time and are gone", declaration=self._declaration.name)
 
     def _tell(self, **news: object) -> None:
         """Report with what is new."""
@@ -295,15 +287,6 @@ class LiveLoop:
         wait = self._grid.wait(clock.wall(), clock.monotonic() - self._began)
         self._report = replace(self._report, next=int((clock.wall() + wait) * 1e9), **news)
         self._around.reports.put(self._report)
-
-    def _why(self, _key: Key) -> str | None:
-        """Why there is no such object, as far as the source is to blame."""
-        name = self._declaration.name
-        if self._error is not None and not len(self._shown):
-            last = f"; its last good collection was at {format_time(self._report.last)}" if self._report.last else ""
-            # Which hosts are asked, and what they say, is for those who may read collectors.
-            return f"the source of {name} gives no values ({self._error.cause}){last}"
-        return None if self._report.last else f"the source of {name} was not asked yet"
 
     async def _close(self) -> None:
         source, self._source = self._source, None
@@ -330,5 +313,5 @@ def _item(each: Dropped) -> str:
     return f"item {each.index}{named}: {each.reason}"
 
 
-def _file(declaration: Declaration) -> str:
+def _file(declaration: AnyDeclaration) -> str:
     return f"{declaration.place.file}:{declaration.place.line}"

@@ -44,6 +44,7 @@ class Registry:
         self._providers: list[Provider] = []
         self._entries: tuple[Entry, ...] = ()
         self._owners: dict[Entry, Provider] = {}
+        self._resources: set[Resource | None] = set()
         self._clashes: set[Entry] = set()
         self.listeners: list[Callable[[], None]] = []
 
@@ -74,6 +75,7 @@ class Registry:
                         )
         self._clashes = clashes
         self._owners = dict(owners[key] for key in sorted(owners))
+        self._resources = {entry.resource for entry in self._owners}
         entries = tuple(self._owners)
         if entries != self._entries:
             self._entries = entries
@@ -87,7 +89,7 @@ class Registry:
 
     async def answer(self, question: Question) -> Answer | Absent:
         """What the first provider says that knows the metric; else the first reason why one does not."""
-        if self._name is not None and question.resource is not None:
+        if self._name is not None and question.resource is not None and question.resource not in self._resources:
             resource = await self._name(question.resource)
             if resource != question.resource:
                 question = replace(question, resource=resource)

@@ -9,7 +9,7 @@ import yaml
 
 from app.clock import SystemClock
 from app.declared.check import check
-from app.declared.declaration import Declaration
+from app.declared.declaration import Declaration, is_kind
 from app.declared.documents import read
 from app.declared.live_kind import LiveKind, compile_kind
 from app.declared.mask import Mask
@@ -18,6 +18,7 @@ from app.declared.objects import Mapped
 from app.declared.secrets import Secrets
 from app.errors import KubeError
 from collectors import sources
+from collectors._prometheus_servers import ServerSpec
 from collectors._source import Response, Source
 from tests.e2e.controlplane.programs import ROOT
 
@@ -60,17 +61,27 @@ def declared(said: Mapping[str, Any]) -> Declaration:
     checked = check(documents)
     told = [*faults, *checked.faults]
     assert [] == [str(fault) for fault in told if not fault.warning]
-    return checked.declarations[0]
+    (found,) = checked.declarations
+    assert is_kind(found)
+    return found
 
 
 class Collecting:
     """One declaration, opened. An async context manager."""
 
-    def __init__(self, said: Mapping[str, Any], objects: Objects, *, source_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        said: Mapping[str, Any],
+        objects: Objects,
+        *,
+        source_dir: Path | None = None,
+        servers: Mapping[str, ServerSpec] | None = None,
+    ) -> None:
         self.declaration = declared(said)
         self.mask = Mask()
         clock = SystemClock()
-        self._provider = Provider(Secrets(objects, own_namespace=OWN, mask=self.mask, clock=clock), self.mask, clock, folder=source_dir)
+        secrets = Secrets(objects, own_namespace=OWN, mask=self.mask, clock=clock)
+        self._provider = Provider(secrets, self.mask, clock, folder=source_dir, servers=servers)
         self._clock = clock
         self.live: LiveKind = compile_kind(self.declaration)
         self._source: Source | None = None
@@ -84,7 +95,7 @@ class Collecting:
     async def __aexit__(self, *exc: object) -> None:
         assert self._source is not None
         await self._source.aclose()
-        self._provider.close()
+        await self._provider.aclose()
 
     async def collect(self) -> tuple[Response, Mapped]:
         """One collection and what becomes of it. Raises CollectError."""

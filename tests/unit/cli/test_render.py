@@ -247,6 +247,7 @@ class Serve:
 
     def __init__(self, result: Rendered) -> None:
         kind = result.kind
+        assert kind is not None
         group_version = f"{kind.group}/{kind.versions[0]}"
         version = {"groupVersion": group_version, "version": kind.versions[0]}
         resource = {
@@ -300,7 +301,7 @@ def served(request: pytest.FixtureRequest, files: Path) -> Iterator[tuple[Serve,
 
 def test_the_real_kubectl_prints_the_same(served: tuple[Serve, Rendered], tmp_path: Path) -> None:
     serve, result = served
-    namespaces = result.kind.namespaced
+    namespaces = result.namespaced
     # kubectl works out no ages: the server sends them as text.
     assert serve.kubectl(tmp_path) == f"{table(result.table, wide=False, namespaces=namespaces)}\n"
     assert serve.kubectl(tmp_path, "-o", "wide") == f"{table(result.table, wide=True, namespaces=namespaces)}\n"

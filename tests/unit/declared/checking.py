@@ -7,6 +7,7 @@ from pydantic import Field
 
 from app.declared.check import ALONE, Around, Checked, ServedNames, Tenant, check
 from app.declared.documents import read
+from app.declared.metric_model import LiveMetric
 from app.declared.model import LiveResource
 from collectors._source import Means, Source, SourceType, Spec, Value
 from collectors.http import SOURCE as HTTP
@@ -44,7 +45,7 @@ DATABASE = SourceType(
 TYPES = {each.name: each for each in (STATIC, HTTP, KUBERNETES, DATABASE)}
 
 
-def no_expressions(_resource: LiveResource) -> Sequence[Any]:
+def no_expressions(_resource: LiveResource | LiveMetric) -> Sequence[Any]:
     """In place of the checker of CEL, which has tests of its own."""
     return ()
 

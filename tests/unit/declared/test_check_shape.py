@@ -10,22 +10,25 @@ from tests.unit.declared.checking import queues, said
     [
         pytest.param(
             "[]",
-            ["1:1: is not an object; expected a mapping with apiVersion: kubeglance.io/v1alpha1 and kind: LiveResource"],
+            ["1:1: is not an object; expected a mapping with apiVersion: kubeglance.io/v1alpha1 and kind: LiveResource or LiveMetric"],
             id="no object",
         ),
         pytest.param(
             "{}\n",
-            ['1:1: apiVersion: Required value; expected "kubeglance.io/v1alpha1"', '1:1: kind: Required value; expected "LiveResource"'],
+            [
+                '1:1: apiVersion: Required value; expected "kubeglance.io/v1alpha1"',
+                '1:1: kind: Required value; expected "LiveResource" or "LiveMetric"',
+            ],
             id="neither kind nor apiVersion",
         ),
         pytest.param(
             queues("LiveResource", "LiveResorce"),
-            ['2:7: kind: LiveResorce is not served by this version; expected "LiveResource"; did you mean "LiveResource"?'],
+            ['2:7: kind: LiveResorce is not served by this version; expected "LiveResource" or "LiveMetric"; did you mean "LiveResource"?'],
             id="a kind that is misspelt",
         ),
         pytest.param(
             queues("LiveResource", "ConfigMap"),
-            ['2:7: kind: ConfigMap is not served by this version; expected "LiveResource"'],
+            ['2:7: kind: ConfigMap is not served by this version; expected "LiveResource" or "LiveMetric"'],
             id="another kind",
         ),
         pytest.param(
@@ -40,7 +43,7 @@ from tests.unit.declared.checking import queues, said
         ),
         pytest.param(
             queues("kind: LiveResource", "kind: 5"),
-            ['2:7: kind: this is not served by this version; expected "LiveResource"'],
+            ['2:7: kind: this is not served by this version; expected "LiveResource" or "LiveMetric"'],
             id="a kind that is no text",
         ),
     ],

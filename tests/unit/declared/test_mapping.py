@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.declared.mapping import MORE, MOST_TOLD, Mapper
+from app.declared.items import MORE, MOST_TOLD
+from app.declared.mapping import Mapper
 from app.declared.model import LiveResource
 from app.declared.objects import LiveObject, Mapped
 from app.kinds._base import Age

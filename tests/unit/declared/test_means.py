@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.declared.check import check
-from app.declared.declaration import Declaration
+from app.declared.declaration import Declaration, is_kind
 from app.declared.documents import read
 from app.declared.mask import Mask
 from app.declared.means import Provider, compiled
@@ -16,6 +16,7 @@ from app.declared.tenants import Tenant
 from app.errors import KubeError
 from collectors._base import Cause, CollectError
 from collectors._http_client import Request, Trust
+from collectors._prometheus_servers import ServerSpec
 from collectors._source import Limits, Means, Value
 from tests.fakes.clock import ManualClock
 from tests.unit.declared.canonical import QUEUES
@@ -34,17 +35,15 @@ class Kube:
 
 def declaration(namespace: str = "") -> Declaration:
     (found,) = check(read(QUEUES, "queues.yaml")[0]).declarations
+    assert is_kind(found)
     return Declaration(found.resource, found.positions, namespace, found.digest)
 
 
 def means(kube: Kube, namespace: str = "", tenant: Tenant | None = None, folder: Path | None = None) -> Means:
     mask, clock = Mask(), ManualClock()
     secrets = Secrets(kube, own_namespace="kube-system", mask=mask, clock=clock)
-    provider = Provider(secrets, mask, clock, folder=folder)
-    try:
-        return provider.means(declaration(namespace), tenant)
-    finally:
-        provider.close()
+    servers = {"main": ServerSpec.model_validate({"url": "http://prometheus:9090", "namespaces": ["listed"]})}
+    return Provider(secrets, mask, clock, folder=folder, servers=servers).means(declaration(namespace), tenant)
 
 
 def test_limits_and_deadline_are_the_declarations() -> None:
@@ -106,3 +105,25 @@ def test_expressions_that_fail() -> None:
     with pytest.raises(CollectError, match=r"response\.pages: ") as caught:
         compiled("response.pages", ["response"])({"response": {}})
     assert caught.value.cause is Cause.MAPPING
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "cause"),
+    [
+        pytest.param("", "main", None, id="kubeglance's own"),
+        pytest.param("listed", "main", None, id="a tenant that the server lists"),
+        pytest.param("shop", "main", Cause.NOT_ALLOWED, id="another tenant"),
+        pytest.param("", "mian", Cause.VALUE, id="no such server"),
+    ],
+)
+async def test_named_servers(namespace: str, name: str, cause: Cause | None) -> None:
+    """Who may ask one is said where it stands: its answers are of the whole cluster."""
+    given = means(Kube(), namespace, Tenant() if namespace else None)
+
+    if cause is None:
+        await given.prometheus(name, "up", given).aclose()
+        return
+    with pytest.raises(CollectError) as caught:
+        given.prometheus(name, "up", given)
+    assert cause is caught.value.cause
+    assert "--prometheus-servers" in caught.value.remedy

@@ -84,7 +84,9 @@ def files() -> dict[Path, str]:
     pages = [ROOT / name for name in ("README.md", "docs/flags.md", "docs/differences-from-metrics-server.md")]
     made = {page: with_tables(page.read_text(encoding="utf-8")) for page in pages}
     made[ROOT / "docs" / "reference-liveresource.md"] = reference.page()
-    made[ROOT / "docs" / "schema" / "liveresource.json"] = json_schema.text(sources())
+    made[ROOT / "docs" / "reference-livemetric.md"] = reference.page_of_metrics()
+    for kind in json_schema.KINDS:
+        made[ROOT / "docs" / "schema" / f"{kind.lower()}.json"] = json_schema.text(sources(), kind)
     return {**made, **{ROOT / "deploy" / "base" / name: text for name, text in base.items()}}
 
 

@@ -1,4 +1,4 @@
-"""docs/reference-liveresource.md, made from the JSON Schema that editors get."""
+"""docs/reference-liveresource.md and docs/reference-livemetric.md, made from the JSON Schemas that editors get."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -33,6 +33,52 @@ A declaration is YAML 1.2 or JSON, at most 1 MiB a file; several documents may s
 Unknown fields are errors. `yes`, `no`, `on` and `off` are text, as are dates.
 CEL is the [Common Expression Language](https://cel.dev), as in Kubernetes.
 Durations are written as in Go: `15s`, `1m30s`. Bytes are quantities: `1Mi`, or a number.
+"""
+
+_METRIC_HEAD = """\
+# LiveMetric, field by field
+
+This page is made from the models that check declarations.
+A LiveMetric is a metric for the HorizontalPodAutoscaler: served as a custom metric of objects (`api: custom`), or as an external one.
+It is found, checked and reloaded as a LiveResource is: see [declarations](declarations.md).
+[The JSON Schema](schema/livemetric.json), which `kubeglance schema LiveMetric` prints too, makes editors check it while it is written.
+[LiveResource, field by field](reference-liveresource.md) has the sources, and how faults are told.
+
+```yaml
+# yaml-language-server: $schema=livemetric.json
+apiVersion: kubeglance.io/v1alpha1
+kind: LiveMetric
+metadata: {name: orders-waiting}
+spec:
+  api: external
+  name: orders_waiting
+  namespaces: [shop]
+  source: {static: {items: [{region: eu, waiting: 12}, {region: us, waiting: 30}]}}
+  items: response.items
+  sample: {value: item.waiting, labels: {region: item.region}}
+  missing: {policy: Hold, for: 2m}
+  tests:
+  - input: {items: [{region: eu, waiting: 12}, {region: us, waiting: null}]}
+    expect: {count: 1, dropped: 1, series: [{labels: {region: eu}, value: 12}]}
+```
+
+## Rules
+
+- An item becomes one series. One without a number (null, NaN, infinite, text that is none) is dropped, counted and named: it never becomes
+  zero. Numbers are exact, also those beyond 64 bits, and those that stand as text.
+- Of two items with the same object and labels the first is kept: an HPA would add both.
+- Values have the time at which they were measured, and live `ttl` from then; whoever reads never gets an older one.
+- What describes an object that is gone is gone with it.
+- Two metrics of one `api`, `name` and `describes` may not share a namespace: the second is a fault.
+
+| `missing.policy` | the source fails | the source answers, without the series |
+|---|---|---|
+| `Omit` | the value stands until `ttl` is over, then it is absent | absent at once |
+| `Hold` | it stands until `for` or `ttl`, whichever is longer, is over | it stands until `for` is over |
+| `Constant` | the value stands until `ttl` is over, then `value` is served | `value` is served at once |
+
+A constant is served for each object that is asked for and has no series, whatever labels are asked for.
+Where a metric is absent an HPA does not scale on it, and never scales down for it.
 """
 
 _SOURCES = """\
@@ -71,6 +117,11 @@ def page() -> str:
     return "\n".join([_HEAD, *reference.resource(), _SOURCES, *reference.sources(), _VALUES, *reference.values()])
 
 
+def page_of_metrics() -> str:
+    """The whole page of LiveMetric."""
+    return "\n".join([_METRIC_HEAD, *_Reference(schema(sources(), "LiveMetric")).metric()])
+
+
 class _Reference:
     """A section for each model, where it first stands."""
 
@@ -80,6 +131,9 @@ class _Reference:
     def resource(self) -> Iterator[str]:
         yield from self._section("LiveResource", "", level=2)
         yield _SCHEMA_TEXT.format(keywords=", ".join(f"`{word}`" for word in KEYWORDS))
+
+    def metric(self) -> Iterator[str]:
+        yield from self._section("LiveMetric", "", level=2)
 
     def sources(self) -> Iterator[str]:
         for name, model in self._definitions["LiveResourceSpec"]["properties"]["source"]["properties"].items():

@@ -17,6 +17,7 @@ from app.declared.texts import Text
 from app.kinds._catalog import Catalog
 from app.pipeline.live_engine import LiveEngine, create_engine
 from app.pipeline.supervise import Supervisor
+from app.served_metrics.declared import DeclaredMetric
 from app.settings import Settings
 from app.telemetry import Metrics
 from tests.fakes.clock import LoopClock
@@ -56,6 +57,7 @@ class _Setup:
     def __init__(self, supervisor: Supervisor) -> None:
         clock = LoopClock()
         self.cluster, self.catalog, self.reports = _Cluster(), Catalog(), Reports()
+        self.served_metrics: dict[str, DeclaredMetric | None] = {}
         self.engine: LiveEngine = create_engine(
             Settings(),
             namespace="own",
@@ -66,6 +68,7 @@ class _Setup:
             access=AccessReviewer(client_of(self.cluster), clock),
             reports=self.reports,
             metrics=Metrics(CollectorRegistry()),
+            served_metrics=self.served_metrics.update,
             apart=at_once,
             loops=supervisor.children("declaration"),
             watches=supervisor.children("watch"),

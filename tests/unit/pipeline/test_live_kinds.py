@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from app.cache.reports import Reports
 from app.cache.versions import Versions
-from app.declared.declaration import Declaration
+from app.declared.declaration import AnyDeclaration, Declaration
 from app.declared.faults import Fault, Place
 from app.declared.loader import Loaded, Rejected
 from app.declared.tenants import Tenant
@@ -41,7 +41,7 @@ class _Setup:
     def _count(self) -> None:
         self.changes += 1
 
-    def _open(self, declared: Declaration, tenant: Tenant | None) -> Opener:
+    def _open(self, declared: AnyDeclaration, tenant: Tenant | None) -> Opener:
         def opened() -> FakeSource:
             self.opened.append((declared.name, tenant))
             return FakeSource([declared.name])

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
@@ -12,10 +13,13 @@ from app.cache.reports import Report, Reports
 from app.cache.versions import Versions
 from app.declared.declaration import Declaration
 from app.declared.live_kind import LiveKind
+from app.declared.objects import Mapped
 from app.pipeline.live_loop import LiveLoop, Opener, Surroundings
+from app.pipeline.live_objects import LiveObjects
 from app.pipeline.supervise import Supervisor
 from app.telemetry import Metrics
 from collectors._base import Cause, CollectError
+from collectors._source import Response
 from tests.fakes.clock import LoopClock
 from tests.fakes.declared import FakeLive, FakeSource, at_once, declaration, seen
 from tests.fakes.scraping import values
@@ -37,19 +41,30 @@ class _Stage:
             clock, Versions(clock, 1), self.reports, self.metrics, at_once, lambda text: text.replace("s3cret", "***")
         )
         self._children = supervisor.children("declaration")
-        self.loop: LiveLoop | None = None
+        self.loop: LiveLoop[Mapped] | None = None
+        self.product: LiveObjects | None = None
         self.shown = 0
 
-    def start(self, source: FakeSource | Callable[[], Any], declared: Declaration | None = None, *, first: float = 0.0) -> LiveLoop:
+    def start(self, source: FakeSource | Callable[[], Any], declared: Declaration | None = None, *, first: float = 0.0) -> LiveObjects:
         """In place of the loop before."""
         declared = declared or declaration(ttl="60s", interval="10s", timeout="5s")
         opener = Opener("fake", "fake://x", source if callable(source) else lambda: source)
         self._children.stop(NAME)
         before = self.loop.leave() if self.loop is not None else None
         live = cast("LiveKind", FakeLive(declared))
-        self.loop = LiveLoop(declared, live, opener, self.around, before=before, first=first, on_shown=self._on_shown)
+        around = self.around
+        self.product = LiveObjects(
+            declared,
+            live,
+            versions=around.versions,
+            reports=around.reports,
+            clock=around.clock,
+            before=self.product,
+            on_shown=self._on_shown,
+        )
+        self.loop = LiveLoop(declared, self.product, opener, around, before=before, first=first)
         self._children.start(NAME, self.loop.run)
-        return self.loop
+        return self.product
 
     def _on_shown(self) -> None:
         self.shown += 1
@@ -62,22 +77,22 @@ class _Stage:
 
     def objects(self) -> dict[str, bool]:
         """What is served, by name, and whether it is fresh."""
-        assert self.loop is not None
-        return dict(seen(self.loop.served.collection))
+        assert self.product is not None
+        return dict(seen(self.product.served.collection))
 
 
 async def test_objects_come_change_and_go_with_the_source() -> None:
     """One that says the same keeps its version."""
     async with Supervisor() as supervisor:
         stage = _Stage(supervisor)
-        loop = stage.start(FakeSource(["a", "b"], ["b", "c"]))
+        product = stage.start(FakeSource(["a", "b"], ["b", "c"]))
         await asyncio.sleep(1)
-        first = loop.served.collection.get(("", "b"))
+        first = product.served.collection.get(("", "b"))
         assert stage.objects() == {"a": True, "b": True}
 
         await asyncio.sleep(20)
         assert stage.objects() == {"b": True, "c": True}
-        assert loop.served.collection.get(("", "b")) is first
+        assert product.served.collection.get(("", "b")) is first
 
 
 async def test_it_is_asked_on_a_grid_of_its_own() -> None:
@@ -95,16 +110,16 @@ async def test_the_last_good_values_stay_no_longer_fresh_until_their_time_is_ove
     """And the 404 says why then, without what the source said."""
     async with Supervisor() as supervisor:
         stage = _Stage(supervisor)
-        loop = stage.start(FakeSource(["a"], AWAY))
+        product = stage.start(FakeSource(["a"], AWAY))
         await asyncio.sleep(25)
         assert stage.objects() == {"a": False}
-        aged = loop.served.collection.version
+        aged = product.served.collection.version
         await asyncio.sleep(20)
-        assert loop.served.collection.version == aged
+        assert product.served.collection.version == aged
 
         await asyncio.sleep(30)
         assert stage.objects() == {}
-        why = loop.served.collection.why(("", "a"))
+        why = product.served.collection.why(("", "a"))
         assert why is not None
         assert "dial" in why
         assert "10.0.0.1" not in why
@@ -118,6 +133,21 @@ async def test_a_source_that_comes_back_is_fresh_again() -> None:
         await asyncio.sleep(40)
 
         assert stage.objects() == {"a": True}
+
+
+async def test_an_answer_that_another_one_got_is_as_old_as_it_is() -> None:
+    """It was seen when it was asked for, and not when it was taken."""
+
+    class Shared(FakeSource):
+        async def collect(self) -> Response:
+            return replace(await super().collect(), age=4.0)
+
+    async with Supervisor() as supervisor:
+        stage = _Stage(supervisor)
+        stage.start(Shared(["a"]))
+        await asyncio.sleep(1)
+
+        assert round(stage.around.clock.wall() - stage.report.last / 1e9, 3) == 5.0
 
 
 async def test_failures_are_reported_without_secrets() -> None:
@@ -276,10 +306,10 @@ async def test_it_ends_with_its_source_closed() -> None:
     async with Supervisor() as supervisor:
         stage = _Stage(supervisor)
         source = FakeSource(["a"])
-        loop = stage.start(source)
+        product = stage.start(source)
         await asyncio.sleep(1)
         stage._children.stop(NAME)
         await asyncio.sleep(1000)
 
         assert source.closed == 1
-        assert dict(seen(loop.served.collection)) == {"a": True}
+        assert dict(seen(product.served.collection)) == {"a": True}
