@@ -51,9 +51,13 @@ from app.pipeline.sink import StatsSink
 from app.pipeline.supervise import Run, Supervisor
 from app.pipeline.turns import Turns
 from app.routes.app import create_app
+from app.routes.by_group import ByGroup
+from app.routes.descriptions import Together
 from app.routes.health import Check, HealthChecks, always_ok
 from app.routes.kind_descriptions import KindDescriptions
 from app.routes.live import LiveAnswers
+from app.routes.metric_descriptions import MetricDescriptions
+from app.routes.metrics_apis import create_metrics_apis
 from app.routes.resources import create_resources
 from app.routes.version import version_info
 from app.served_metrics.declared import DeclaredMetrics
@@ -165,9 +169,11 @@ class Kubeglance:
             clock,
         )
         self._live = LiveAnswers()
-        resources = create_resources(self.catalog, gate=gate, clock=clock, versions=versions, observe=self._observe, live=self._live)
+        kinds_answers = create_resources(self.catalog, gate=gate, clock=clock, versions=versions, observe=self._observe, live=self._live)
+        metrics_apis = create_metrics_apis(self.served_metrics, self.described.kind, gate=gate, clock=clock)
+        resources = ByGroup(kinds_answers, metrics_apis)
         app = create_app(
-            KindDescriptions(self.catalog),
+            Together([KindDescriptions(self.catalog), MetricDescriptions(self.served_metrics)]),
             resources,
             gate=gate,
             checks=self._checks(),

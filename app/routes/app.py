@@ -9,6 +9,7 @@ from starlette.routing import Route
 from app.auth.identity import Gate
 from app.clock import Clock
 from app.routes.access import guarded
+from app.routes.by_group import ByGroup
 from app.routes.descriptions import Descriptions, by_group_version
 from app.routes.discovery import Discovery
 from app.routes.health import Health, HealthChecks
@@ -30,7 +31,7 @@ RESOURCE_PATHS = (
 
 def create_app(
     descriptions: Descriptions,
-    resources: Endpoint,
+    resources: ByGroup,
     *,
     gate: Gate,
     checks: HealthChecks,

@@ -25,6 +25,7 @@ from app.kinds._base import Asked, Kind, Subject, Subresource
 from app.kinds._catalog import Catalog, Objects
 from app.kube.records import Key
 from app.routes import subresources
+from app.routes.access import attributes_of
 from app.routes.lists import AT_ONCE, MOST_KEPT, Page, measure, stream, whole
 from app.routes.live import LiveAnswers
 from app.routes.problems import Endpoint
@@ -371,13 +372,6 @@ async def _filtered(kind: Kind, items: Sequence[Item], fields: FieldSelector, la
 
 def _field(kind: Kind, item: Item, field: str) -> str:
     return kind.fields[field](item.key, item.value)
-
-
-def attributes_of(info: RequestInfo, verb: str) -> Attributes:
-    """The question for the gate, without selectors: they are read when it turns out that the caller may not ask for all."""
-    if not info.resource:
-        return Attributes(verb=info.verb, path=info.path)
-    return Attributes(verb, info.path, info.group, info.version, info.resource, info.subresource, info.namespace, info.name)
 
 
 def _selects(info: RequestInfo, verb: str, query: dict[str, str]) -> bool:

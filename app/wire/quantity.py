@@ -1,9 +1,10 @@
 """Quantities: numbers with a suffix, read and written exactly as k8s.io/apimachinery's resource.Quantity does it.
 
-Everything is an int: CPU in nanocores, memory in bytes. Nothing goes through a float.
+CPU is an int of nanocores, memory one of bytes, any other number a Decimal. Nothing goes through a float.
 """
 
 import re
+from decimal import Decimal
 
 NANO = 10**9
 
@@ -34,6 +35,15 @@ def format_bytes(count: int) -> str:
         count //= 1024
         power += 1
     return f"{count}{_BINARY_SUFFIXES[power]}"
+
+
+def format_decimal(value: Decimal) -> str:
+    """Any finite number in canonical DecimalSI: 10.5 -> "10500m", 1000 -> "1k", 10**21 -> "1000E".
+
+    What is finer than nano rounds away from zero, as upstream does: 1e-10 -> "1n".
+    """
+    numerator, denominator = value.as_integer_ratio()
+    return _decimal(_divide_away(numerator * NANO, denominator), -9)
 
 
 def _decimal(mantissa: int, exponent: int) -> str:

@@ -81,7 +81,7 @@ def decode(body: bytes) -> dict[str, Any]:
         raise ValueError("this is not protobuf of Kubernetes: it does not begin with k8s and a zero")
     unknown = dict(fields(body[len(_MAGIC) :]))
     api_version, kind = (raw.decode() for raw in dict(fields(unknown[1])).values())
-    read = _BETA_PARTIAL_LIST if (api_version, kind) == ("meta.k8s.io/v1beta1", "PartialObjectMetadataList") else _KINDS.get(kind)
+    read = _OF_VERSIONS.get((api_version, kind)) or _KINDS.get(kind)
     if read is None:
         raise ValueError(f"kind {kind} of {api_version} is not known")
     return {"kind": kind, "apiVersion": api_version, **read(unknown[2])}
@@ -133,6 +133,35 @@ _LIST_META = _reader({**_texts("selfLink", "resourceVersion", "continue"), 4: Fi
 _METADATA, _LIST_METADATA = {1: Field("metadata", _OBJECT_META)}, {1: Field("metadata", _LIST_META)}
 _MEASURED = {**_METADATA, 2: Field("timestamp", _time), 3: Field("window", _duration)}
 _CONTAINER = _reader({1: Field("name", _string), 2: _map("usage", _quantity)})
+_LABEL_SELECTOR = _reader(
+    {
+        1: _map("matchLabels", _string),
+        2: Field("matchExpressions", _reader({**_texts("key", "operator"), 3: Field("values", _string, "list")}), "list"),
+    }
+)
+_REFERENCE = _reader(_texts("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"))
+_VALUE = {3: Field("timestamp", _time), 5: Field("value", _quantity)}
+_METRIC_VALUES = {
+    "custom.metrics.k8s.io/v1beta1": {
+        **_VALUE,
+        1: Field("describedObject", _REFERENCE),
+        2: Field("metricName", _text),
+        4: Field("window", _number),
+        6: Field("selector", _LABEL_SELECTOR),
+    },
+    "custom.metrics.k8s.io/v1beta2": {
+        **_VALUE,
+        1: Field("describedObject", _REFERENCE),
+        2: Field("metric", _reader({1: Field("name", _text), 2: Field("selector", _LABEL_SELECTOR)})),
+        4: Field("windowSeconds", _number),
+    },
+    "external.metrics.k8s.io/v1beta1": {
+        **_VALUE,
+        1: Field("metricName", _text),
+        2: _map("metricLabels", _string),
+        4: Field("window", _number),
+    },
+}
 _CAUSE = _reader(_texts("reason", "message", "field"))
 _DETAILS = _reader(
     {**_texts("name", "group", "kind"), 4: Field("causes", _CAUSE, "list"), 5: Field("retryAfterSeconds", _number), 6: Field("uid", _text)}
@@ -156,4 +185,15 @@ _KINDS = {
         }
     ),
 }
-_BETA_PARTIAL_LIST = _reader({1: Field("items", _OBJECTS["PartialObjectMetadata"], "list"), 2: Field("metadata", _LIST_META)})
+_OF_VERSIONS = {
+    ("meta.k8s.io/v1beta1", "PartialObjectMetadataList"): _reader(
+        {1: Field("items", _OBJECTS["PartialObjectMetadata"], "list"), 2: Field("metadata", _LIST_META)}
+    ),
+    **{
+        (api_version, "ExternalMetricValueList" if api_version.startswith("external") else "MetricValueList"): _reader(
+            {2: Field("items", _reader(layout), "list")}
+        )
+        for api_version, layout in _METRIC_VALUES.items()
+    },
+}
+"""Kinds of which the versions are laid out differently."""

@@ -10,15 +10,20 @@ from prometheus_client import CollectorRegistry
 from app.cache.collection import Collection
 from app.kinds._catalog import Catalog, Served
 from app.routes.app import create_app
+from app.routes.by_group import ByGroup
+from app.routes.descriptions import Together
 from app.routes.health import Check, HealthChecks, always_ok
 from app.routes.kind_descriptions import KindDescriptions
 from app.routes.live import LiveAnswers
-from app.routes.problems import Endpoint
+from app.routes.metric_descriptions import MetricDescriptions
+from app.routes.metrics_apis import create_metrics_apis
 from app.routes.resources import create_resources
 from app.routes.version import version_info
+from app.served_metrics.providers import Provider, Registry
 from tests.fakes.clock import ManualClock
 from tests.fakes.gate import FakeGate
 from tests.fakes.kinds import NODES, PODS, FakeVersions, make_collection, make_item
+from tests.fakes.served_metrics import describe
 
 PING = Check("ping", always_ok)
 
@@ -47,10 +52,14 @@ class Server:
     rendered_bytes: int = 1 << 20
     live: LiveAnswers | None = None
     observed: list[int] = field(default_factory=list)
+    metrics: Sequence[Provider] = ()
 
     def __post_init__(self) -> None:
         self.catalog = Catalog(self.served)
-        self.resources: Endpoint = create_resources(
+        self.served_metrics = Registry()
+        for provider in self.metrics:
+            self.served_metrics.add(provider)
+        kinds = create_resources(
             self.catalog,
             gate=self.gate,
             clock=self.clock,
@@ -59,8 +68,9 @@ class Server:
             live=self.live,
             rendered_bytes=self.rendered_bytes,
         )
+        self.resources = ByGroup(kinds, create_metrics_apis(self.served_metrics, describe, gate=self.gate, clock=self.clock))
         self.app: FastAPI = create_app(
-            KindDescriptions(self.catalog),
+            Together([KindDescriptions(self.catalog), MetricDescriptions(self.served_metrics)]),
             self.resources,
             gate=self.gate,
             checks=self.checks,

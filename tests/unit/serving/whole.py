@@ -17,6 +17,7 @@ from app.auth.token import TokenAuthenticator
 from app.auth.trust import Trust
 from app.kinds._catalog import Catalog, Served
 from app.routes.app import create_app
+from app.routes.by_group import ByGroup
 from app.routes.health import HealthChecks
 from app.routes.kind_descriptions import KindDescriptions
 from app.routes.live import LiveAnswers
@@ -57,7 +58,8 @@ def whole_app(
         trust, TokenAuthenticator(reviews, clock, sleep=_no_sleep), AccessReviewer(reviews, clock, sleep=_no_sleep), clock
     )
     catalog = Catalog(example_served() if served is None else served)
-    resources = create_resources(catalog, gate=gate, clock=clock, versions=FakeVersions(), live=live, rendered_bytes=MIB)
+    kinds = create_resources(catalog, gate=gate, clock=clock, versions=FakeVersions(), live=live, rendered_bytes=MIB)
+    resources = ByGroup(kinds, {})
     app = create_app(
         KindDescriptions(catalog),
         resources,

@@ -1,12 +1,14 @@
 """Quantities are written and read as resource.Quantity does it; the expected texts were printed by k8s.io/apimachinery v0.37.2."""
 
 import contextlib
+from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.wire.quantity import NANO, format_bytes, format_cpu, parse_bytes, parse_cpu
+from app.wire.quantity import NANO, format_bytes, format_cpu, format_decimal, parse_bytes, parse_cpu
 
 
 @pytest.mark.parametrize(
@@ -112,3 +114,52 @@ def test_what_is_written_reads_back(number: int) -> None:
     assert number == parse_cpu(format_cpu(number))
     assert number == parse_bytes(format_bytes(number))
     assert number * NANO == parse_cpu(format_bytes(number))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("0", "0"),
+        ("-0", "0"),
+        ("10.5", "10500m"),
+        ("0.539", "539m"),
+        ("1000", "1k"),
+        ("80473.159", "80473159m"),
+        ("-7", "-7"),
+        ("1e18", "1E"),
+        ("1500e18", "1500E"),
+        ("1500.5e18", "1500500P"),
+        ("12345678901234567890", "12345678901234567890"),
+        ("1234567890123456789012345678901234567890", "1234567890123456789012345678901234567890"),
+        ("1234567890123456789012.5", "1234567890123456789012500m"),
+        ("1e-9", "1n"),
+        ("1e-10", "1n"),
+        ("-1e-10", "-1n"),
+        ("1.5e-9", "2n"),
+        ("-1.5e-9", "-2n"),
+        ("0.1234567891", "123456790n"),
+    ],
+)
+def test_format_decimal(value: str, text: str) -> None:
+    """Any size is exact down to nano; what is finer rounds away from zero."""
+    assert text == format_decimal(Decimal(value))
+
+
+def test_what_upstream_cannot_write() -> None:
+    """There is no suffix above E, and k8s.io/apimachinery writes 10**21 as 1 then. Here it keeps its value."""
+    assert ("1000E", "1000E") == (format_decimal(Decimal("1e21")), format_decimal(Decimal(10**21)))
+
+
+_SUFFIXES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+
+
+@given(st.integers(-(10**40), 10**40), st.integers(-30, 300))
+def test_a_decimal_keeps_its_value(mantissa: int, exponent: int) -> None:
+    """What is read back is the number, or the next multiple of nano away from zero; and no shorter text has that value."""
+    value = Fraction(mantissa) * Fraction(10) ** exponent
+    text = format_decimal(Decimal(mantissa).scaleb(exponent) if abs(mantissa) < 10**27 else Decimal(f"{mantissa}e{exponent}"))
+    digits = text.rstrip("numkMGTPE")
+    back = Fraction(int(digits)) * Fraction(10) ** _SUFFIXES[text[len(digits) :]]
+    nano = value * NANO
+    assert back * NANO == (nano if nano.denominator == 1 else (abs(nano).__floor__() + 1) * (1 if nano > 0 else -1))
+    assert not digits.endswith("000") or text.endswith("E")
