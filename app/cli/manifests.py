@@ -13,6 +13,7 @@ from app import __version__
 from app.cli import names
 from app.cli.arguments import Parser
 from app.cli.flags import SETTINGS_FILE, parse
+from app.cli.metrics_apis import APIS, metrics_api_services
 from app.cli.objects import API_SERVICES, CONFIG_MAPS, Manifest, Options, install
 from app.cli.registrar_objects import registrar
 from app.cli.sources import load
@@ -40,6 +41,8 @@ def run(argv: Sequence[str], kinds: Sequence[Kind] | None = None) -> int:
         groups = install(options, _known_kinds(arguments.settings) if kinds is None else kinds, api_services=not arguments.registrar)
         if arguments.registrar:
             groups["registrar"] = registrar(options, arguments.registrar_group)
+        if arguments.metrics_api and not arguments.registrar:
+            groups["metrics-apis"] = metrics_api_services(arguments.metrics_api, options)
         if arguments.declared:
             groups |= _of_declarations(arguments.declared, options, registered=arguments.registrar)
         if arguments.dir is None:
@@ -120,6 +123,14 @@ def _parser() -> Parser:
         default=[],
         metavar="GROUP",
         help="an API group of declared kinds whose reader roles the registrar may make, repeatable",
+    )
+    parser.add_argument(
+        "--metrics-api",
+        action="append",
+        choices=APIS,
+        default=[],
+        help="register custom.metrics.k8s.io or external.metrics.k8s.io for the HPA, repeatable (the registrar does so by itself when "
+        "there are metrics); one server in the cluster has each of them",
     )
     parser.add_argument("--pod-logs", action="store_true", help="let kinds that ask for /log read the logs of pods, for callers who may")
     parser.add_argument(

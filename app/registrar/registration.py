@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from app.wire.metric_values import VERSIONS
+
 Manifest = dict[str, Any]
 Ref = tuple[str, str]
 """(kind, name) of a cluster-scoped object."""
@@ -128,8 +130,11 @@ def plan(groups: Iterable[Group], existing: Mapping[Ref, Manifest], install: Ins
 
 
 def objects(group: Group, install: Install, bundle: bytes | None) -> Iterator[Manifest]:
-    """All objects of one group. Without a bundle the APIServices have no caBundle: cert-manager or an administrator puts it in."""
-    if group.name not in install.built_in:
+    """All objects of one group. Without a bundle the APIServices have no caBundle: cert-manager or an administrator puts it in.
+
+    Metrics have no reader roles: the HPA has its rights from Kubernetes, and who else may read which metric is for an administrator to say.
+    """
+    if group.name not in install.built_in and group.name not in VERSIONS:
         yield from reader_roles(group, install)
     for place, version in enumerate(group.versions):
         ca = {} if bundle is None else {"caBundle": base64.b64encode(bundle).decode()}

@@ -354,3 +354,16 @@ def test_declarations_that_are_wrong_grant_nothing(tmp_path: Path, capsys: pytes
 
     assert 1 == run([f"--declared={tmp_path}"])
     assert "see kubeglance check" in capsys.readouterr().err
+
+
+def test_metrics_apis_are_registered_where_that_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """By name alone: another adapter of the cluster may have them. No role comes with them, and the registrar needs no such order."""
+
+    def metrics(*argv: str) -> list[str]:
+        found = [each["metadata"]["name"] for each in printed(capsys, *argv) if ".metrics.k8s.io" in each["metadata"]["name"]]
+        return [name for name in found if name not in {"v1.metrics.k8s.io", "v1beta1.metrics.k8s.io"}]
+
+    assert [] == metrics()
+    assert ["v1beta2.custom.metrics.k8s.io", "v1beta1.custom.metrics.k8s.io"] == metrics("--metrics-api=custom")
+    assert ["v1beta1.external.metrics.k8s.io"] == metrics("--metrics-api=external", "--metrics-api=external")
+    assert [] == metrics("--metrics-api=custom", "--registrar")

@@ -196,3 +196,23 @@ def test_what_is_registered_tells_its_groups() -> None:
     group = QUEUES._replace(resources=(Resource("queues", namespaced=True, subresources=("history",)),))
 
     assert [group] == of_existing(there(QUEUES), INSTALL)
+
+
+def test_metrics_give_nobody_a_right() -> None:
+    """Their group is registered, v1beta2 before v1beta1, and no viewer of a namespace may read them by that."""
+    group = Group("custom.metrics.k8s.io", ("v1beta2", "v1beta1"), (Resource("pods", namespaced=True, subresources=("hits",)),))
+    actions = plan([group], {}, INSTALL, BUNDLE).actions
+
+    assert [("create", "v1beta2.custom.metrics.k8s.io"), ("create", "v1beta1.custom.metrics.k8s.io")] == names(actions)
+    assert [200, 100] == [action.manifest["spec"]["versionPriority"] for action in actions]
+    assert [(group.name, group.versions)] == [(each.name, each.versions) for each in of_existing(there(group), INSTALL)]
+
+
+def test_metrics_of_another_adapter_are_left_alone() -> None:
+    """One server in the cluster has the group: whoever has it keeps it, whichever of its versions it serves."""
+    group = Group("custom.metrics.k8s.io", ("v1beta2", "v1beta1"), (Resource("pods", namespaced=True),))
+    existing = foreign("v1beta1.custom.metrics.k8s.io", group.name, {"namespace": "monitoring", "name": "prometheus-adapter"})
+    todo = plan([group], existing, INSTALL, BUNDLE)
+
+    assert ([], [group.name]) == (todo.actions, [refusal.group for refusal in todo.refused])
+    assert "monitoring/prometheus-adapter" in todo.refused[0].reason
