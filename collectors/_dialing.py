@@ -35,9 +35,9 @@ def broken(error: OSError, where: str) -> CollectError:
     match error:
         case ssl.SSLCertVerificationError():
             remedy = "set tls.ca to the CA that signed the server's certificate, and host to a name that the certificate has"
-            return CollectError(Cause.CERTIFICATE, f"{where}: x509: {error.verify_message}", remedy)
+            return CollectError(Cause.CERTIFICATE, f"{where}: x509: {getattr(error, 'verify_message', error)}", remedy)
         case ssl.SSLError():
-            said = (error.reason or "handshake failed").replace("_", " ").lower()
+            said = (getattr(error, "reason", None) or "handshake failed").replace("_", " ").lower()
             return CollectError(Cause.CERTIFICATE, f"{where}: TLS: {said}", "is it TLS that the server speaks on this port?")
         case TimeoutError():
             return CollectError(Cause.DEADLINE, f"{where}: timed out", "is it overloaded or stopped, or does something drop packets?")

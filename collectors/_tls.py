@@ -28,6 +28,6 @@ def verifying(ca: str, name: str) -> ssl.SSLContext:
         return context
     try:
         context.load_verify_locations(cadata=ca)
-    except (ssl.SSLError, ValueError) as exc:
+    except (ssl.SSLError, TypeError, ValueError) as exc:  # TypeError: no ASCII
         raise CollectError(Cause.CERTIFICATE, "tls.ca holds no certificate that can be read", "give it certificates in PEM form") from exc
     return context
