@@ -22,6 +22,7 @@ from app.cli.names import LABEL, is_label
 from app.cli.rendered import rendered
 from app.clock import Clock, SystemClock
 from app.declared.declaration import AnyDeclaration, is_metric
+from app.declared.faults import in_one_line
 from app.declared.mask import HIDDEN, Mask
 from app.declared.means import Provider
 from app.declared.objects import Dropped
@@ -206,7 +207,7 @@ class _Probe:
 
     def answered(self, answer: Answer, took: float) -> None:
         """Its answer is here."""
-        kind = answer.headers.get("content-type", "no Content-Type")
+        kind = in_one_line(answer.headers.get("content-type", "no Content-Type"))
         self._say(f"< {answer.status}, {kind}, {answer.size:,} bytes, {took * 1000:.0f} ms")
 
     def _recorded(self, means: Means, trust: Trust) -> HttpClient:
@@ -245,7 +246,7 @@ class _Probe:
         self._say(f"\n{len(found)} {what}:")
         for each in found[:_MOST_DROPPED]:
             named = f" {each.name!r}" if each.name else ""
-            self._say(f"  item {each.index}{named}: {each.reason}")
+            self._say(in_one_line(f"  item {each.index}{named}: {each.reason}"))
         if len(found) > _MOST_DROPPED:
             self._say(f"  and {len(found) - _MOST_DROPPED} more")
 

@@ -11,6 +11,7 @@ from app.cli.kubectl_output import table, yaml_text
 from app.cli.rendered import Rendered, read_response, rendered
 from app.clock import Clock, SystemClock
 from app.declared.declaration import AnyDeclaration
+from app.declared.faults import in_one_line
 from app.declared.objects import Dropped
 from collectors._base import CollectError
 
@@ -79,7 +80,7 @@ def told_of(dropped: Sequence[Dropped], blank: Sequence[Dropped]) -> list[str]:
     lines += [f"blank: item {each.index}{_named(each)}: {each.reason}" for each in blank[:_MOST_TOLD]]
     if len(blank) > _MOST_TOLD:
         lines.append(f"blank: {len(blank) - _MOST_TOLD} more")
-    return lines
+    return [in_one_line(line) for line in lines]
 
 
 def _named(dropped: Dropped) -> str:

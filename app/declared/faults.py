@@ -37,7 +37,15 @@ class Fault(Struct, frozen=True):
         text = ": ".join([str(self.place), *(["warning"] if self.warning else []), *([self.path] if self.path else []), self.message])
         if self.expected:
             text += f"; expected {self.expected}"
-        return f'{text}; did you mean "{self.nearest}"?' if self.nearest else text
+        return in_one_line(f'{text}; did you mean "{self.nearest}"?' if self.nearest else text)
+
+
+_CONTROLS = {number: f"\\x{number:02x}" for number in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+
+
+def in_one_line(text: str) -> str:
+    """A text of which parts are somebody else's, as a terminal may show it: what would steer it, or begin a line, is written out."""
+    return text.translate(_CONTROLS)
 
 
 def path_text(path: Path) -> str:

@@ -5,6 +5,7 @@ changes.
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -64,7 +65,9 @@ class Files:
             stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
             if before is not None and before.certain and before.stamp == stamp:
                 return before
-            if found.st_size > MOST_BYTES:
+            if not stat.S_ISREG(found.st_mode):
+                text = Text(str(path), "", fault="is no file: a pipe, say, would keep its reader waiting for ever")
+            elif found.st_size > MOST_BYTES:
                 text = Text(str(path), "", fault=f"is {found.st_size} bytes, of which at most {MOST_BYTES} are read")
             else:
                 text = Text(str(path), path.read_text(encoding="utf-8"))

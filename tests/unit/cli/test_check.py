@@ -141,6 +141,14 @@ def test_odd_files_are_told(content: bytes, code: int, said: str, tmp_path: Path
     assert said in capsys.readouterr().out.splitlines()[0]
 
 
+def test_a_file_cannot_steer_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who checks a file of somebody else's sees what is in it."""
+    path = written(tmp_path, a_yaml=COOL.replace("kind: LiveResource", 'kind: "\\e[2Jx\\nb.yaml:1:1: y\\u009b"')) / "a.yaml"
+
+    assert 1 == main(["check", str(path)], {})
+    assert r"kind: \x1b[2Jx\x0ab.yaml:1:1: y\x9b is not served" in capsys.readouterr().out.splitlines()[0]
+
+
 @given(st.one_of(st.binary(max_size=60), st.text(max_size=60).map(str.encode)), st.sampled_from(["a.yaml", "a.json"]))
 def test_no_content_of_a_file_is_a_traceback(content: bytes, name: str) -> None:
     """An exit code, and a line for each fault."""

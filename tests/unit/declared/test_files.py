@@ -104,6 +104,17 @@ def test_what_cannot_be_read_is_told(folder: _Folder) -> None:
     assert "c.yaml" not in seen
 
 
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    """To read a pipe may take for ever, and a device has no end; in a folder they are passed over."""
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    device = tmp_path / "zero.yaml"
+    device.symlink_to("/dev/zero")
+
+    assert ["is no file", "is no file"] == [each.fault[:10] for each in Files([pipe, device], lambda: EPOCH).look()]
+    assert () == Files([tmp_path], lambda: EPOCH).look()
+
+
 def test_paths_with_nothing_are_told(tmp_path: Path) -> None:
     """A typing error in a flag must not go unnoticed."""
     files = Files([tmp_path, tmp_path / "none"], lambda: EPOCH)
