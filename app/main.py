@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from http import HTTPStatus
@@ -76,6 +76,8 @@ from collectors.kubelet_summary import KubeletSummary
 if TYPE_CHECKING:
     from app.cozystack.follower import Follower
     from app.pipeline.declarations import Declarations, Engine
+    from app.served_metrics.pod_summary import PodSummary
+    from collectors._prometheus_servers import ServerSpec
 
 _PULSE_S = 1.0
 _CERTIFICATE_S = 5.0
@@ -136,6 +138,7 @@ class Kubeglance:
         self._versions = versions = Versions(clock, instance=secrets.randbits(10))
         published = self._published(versions)
         self.stats: Stats | None = None
+        self._built_in_metrics: list[PodSummary] = []
         self.catalog = Catalog(
             [
                 *(Served(kind, projection.collection) for kind, projection in published),
@@ -149,6 +152,8 @@ class Kubeglance:
         self.served_metrics = Registry(self.described.name)
         self._declared_metrics = DeclaredMetrics(self.described, self.reports, clock, changed=self.served_metrics.changed)
         self.served_metrics.add(self._declared_metrics)
+        for provider in self._built_in_metrics:
+            self.served_metrics.add(provider)
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
@@ -229,6 +234,7 @@ class Kubeglance:
             raise KubeglanceError(
                 "--declaration-config-maps: it is not known which namespace is ours, for this is no pod; give --namespace"
             )
+        servers = self._prometheus_servers()
         apart = Threads("declared", _THREADS)
         self._closing.append(apart.aclose)
         loops, watches = supervisor.children("declaration"), supervisor.children("watch")
@@ -248,6 +254,7 @@ class Kubeglance:
                 reports=self.reports,
                 metrics=self._metrics,
                 served_metrics=self._declared_metrics.put,
+                servers=servers,
                 apart=apart,
                 loops=loops,
                 watches=watches,
@@ -260,6 +267,14 @@ class Kubeglance:
             places, self._client, self._clock, apart=apart, children=supervisor.children("watch declarations in"), engine=engine
         )
         supervisor.guard("declarations", self.declarations.run)
+
+    def _prometheus_servers(self) -> "Mapping[str, ServerSpec]":
+        """The servers that have a name. Raises KubeglanceError, with all that is wrong in the file."""
+        if self._settings.prometheus_servers is None:
+            return {}
+        from app.declared.prometheus_servers import read_servers  # noqa: PLC0415
+
+        return read_servers(self._settings.prometheus_servers)
 
     async def _pulse(self) -> None:
         """What is due every second, in one task: each time that an idle process wakes costs a tenth of a millisecond."""
@@ -306,6 +321,7 @@ class Kubeglance:
         if not self._settings.live_kinds:
             return []
         from app.built_in import Usages, VolumeKind  # noqa: PLC0415 -- who does not serve them does not pay for them
+        from app.served_metrics.pod_summary import PodSummary  # noqa: PLC0415
 
         ttl = time_to_live(self._settings.kubelet_summary_interval)
         self.stats = Stats(nodes=self.nodes, pods=self.pods, versions=versions, clock=self._clock, ttl=ttl)
@@ -323,6 +339,7 @@ class Kubeglance:
         claims = Claims(self.pods, versions)
         watch = Reflector(self._client, watched.CLAIMS, claims, self._clock, listed=claims.listed)
         volumes = VolumeKind(claims=claims, pods=self.pods, stats=self.stats, forbidden=lambda: _is_forbidden(watch), clock=self._clock)
+        self._built_in_metrics.append(PodSummary(joined.pods, self.stats))
         self._beside += joined.runs
         self._beside += [(f"watch {watch.name}", watch.run), ("trends of volumes", volumes.run)]
         return [*joined.served, volumes.served]

@@ -213,6 +213,9 @@ class Settings(BaseModel):
         str, Field(min_length=1), _about("What the names of variables begin with that valueFrom.env may name.")
     ] = "SOURCE_"  # noqa: S105 -- no password
     source_dir: Annotated[File, _about("Folder of the files that sources may read, such as SQLite databases.")] = None
+    prometheus_servers: Annotated[
+        File, _about("YAML file of Prometheus servers by name, for declarations to name: url, auth, tls, headers, method.")
+    ] = None
     source_allowed_networks: Annotated[
         Networks, _about("Networks that sources may reach although they are link-local or of metadata services, such as 169.254.20.10/32.")
     ] = ()

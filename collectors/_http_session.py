@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from typing import Protocol
 from urllib.parse import unquote_plus, urlencode, urlsplit, urlunsplit
 
 from pydantic import Field
@@ -24,6 +25,17 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 """Our own words for a status: the answer's are the other side's."""
 
 
+class Access(Protocol):
+    """How a server is asked, wherever it is."""
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def auth(self) -> Auth | None: ...
+    @property
+    def tls(self) -> Tls | None: ...
+
+
 class Endpoint(Spec):
     """Where a server is and how it is asked, in all sources over HTTP."""
 
@@ -40,9 +52,9 @@ def hosts_of(spec: Endpoint) -> Sequence[tuple[str, int]]:
 
 
 class Session:
-    """Requests to the server of one Endpoint, over connections that are kept while its TLS stays what it is."""
+    """Requests to servers that are asked in one way, over connections that are kept while its TLS stays what it is."""
 
-    def __init__(self, spec: Endpoint, means: Means) -> None:
+    def __init__(self, spec: Access, means: Means) -> None:
         self._spec = spec
         self._means = means
         self._credentials = Credentials(spec.auth, means)

@@ -133,6 +133,44 @@ def _nothing(_about: Any) -> None:
     """Nothing is remembered, and nothing shown."""
 
 
+class Unusable(Struct, frozen=True):
+    """Something in an answer that the source itself could not use: its index there, its name if it has one, and why, in one sentence."""
+
+    index: int
+    name: str
+    reason: str
+
+
+class Response(Struct, frozen=True):
+    """What one collection gave: the value that `response` is in CEL, and how many bytes it was on the wire (0 if there was none).
+
+    `unusable` is what of the answer is not in the value; it counts as dropped items do. `warnings` are the source's own. `age` is how long
+    ago it was asked for (seconds), where that was not now but for somebody else.
+    """
+
+    value: Any
+    size: int = 0
+    unusable: Sequence[Unusable] = ()
+    warnings: Sequence[str] = ()
+    age: float = 0.0
+
+
+class Query(Protocol):
+    """A query of a named server, as one of those who ask it has it."""
+
+    async def ask(self) -> Response:
+        """The answer, which others may have had too: it is not to be changed. Raises CollectError."""
+        ...
+
+    async def aclose(self) -> None:
+        """It is asked no more."""
+        ...
+
+
+def _no_server(name: str, _query: str, _means: "Means") -> Query:
+    raise CollectError(Cause.VALUE, f'there is no server "{name}": none has a name', "give --prometheus-servers, or a url")
+
+
 @dataclass(frozen=True)
 class Means:
     """What a source is given to work with.
@@ -142,7 +180,9 @@ class Means:
     be shown. `may_reach(host, port)` resolves a host and gives the addresses that it may be reached at; it raises CollectError for one
     that must not be (metadata services, a tenant's list). `http(trust)` opens a client that keeps to the same. `compile_cel(text,
     variables)` compiles an expression over variables of those names. `timeout` is the deadline (seconds) of one collection, which the
-    caller keeps too. `wall()` gives Unix seconds. `folder` is where files stand that sources may read, None if they may read none.
+    caller keeps too, and `interval` the time between two. `wall()` gives Unix seconds. `folder` is where files stand that sources may read,
+    None if they may read none. `prometheus(name, query, means)` is a query of a server that has a name, for who has these means; it raises
+    CollectError where there is none, or it must not be asked.
     """
 
     secret: Callable[[Value], Awaitable[str]]
@@ -156,26 +196,8 @@ class Means:
     refused: Callable[[Value], None] = _nothing
     conceal: Callable[[str], None] = _nothing
     folder: Path | None = None
-
-
-class Unusable(Struct, frozen=True):
-    """Something in an answer that the source itself could not use: its index there, its name if it has one, and why, in one sentence."""
-
-    index: int
-    name: str
-    reason: str
-
-
-class Response(Struct, frozen=True):
-    """What one collection gave: the value that `response` is in CEL, and how many bytes it was on the wire (0 if there was none).
-
-    `unusable` is what of the answer is not in the value; it counts as dropped items do. `warnings` are the source's own.
-    """
-
-    value: Any
-    size: int = 0
-    unusable: Sequence[Unusable] = ()
-    warnings: Sequence[str] = ()
+    interval: float = 0.0
+    prometheus: "Callable[[str, str, Means], Query]" = _no_server
 
 
 class Source(Protocol):

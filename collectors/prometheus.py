@@ -1,170 +1,98 @@
-"""A Prometheus query as a source: each sample of the answer is an item {labels, value, timestamp}.
-
-The API: https://prometheus.io/docs/prometheus/latest/querying/api/ (instant queries). Thanos, Mimir and VictoriaMetrics serve the same.
-"""
+"""A Prometheus query as a source: each sample of the answer is an item {labels, value, timestamp}."""
 
 import asyncio
-from typing import Any, Literal
-from urllib.parse import urlencode
+from collections.abc import Sequence
+from typing import Self
 
-import msgspec
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from collectors._base import Cause, CollectError
-from collectors._http_client import Answer, shown
-from collectors._http_session import Endpoint, Session, check, hosts_of, status, with_query
-from collectors._prometheus_text import exact, stamp
-from collectors._source import Means, Response, SourceType, Unusable
-
-_PATH = "/api/v1/query"
-_LONGEST = 400
-"""Characters of the server's own message that are shown."""
-_CAUSES = {"bad_data": Cause.QUERY, "execution": Cause.QUERY, "timeout": Cause.DEADLINE, "canceled": Cause.DEADLINE}
-_REMEDIES = {
-    "bad_data": "mend query",
-    "execution": "mend query, or make it touch fewer samples",
-    "timeout": "raise timeout, or make the query cheaper",
-    "canceled": "raise timeout, or make the query cheaper",
-}
-"""Both by the errorType of the API."""
+from collectors._http_auth import Auth, HeaderName, HeaderValue, Tls
+from collectors._http_client import shown
+from collectors._http_session import Endpoint, hosts_of
+from collectors._http_url import Url
+from collectors._prometheus_api import Api, Method, query_url
+from collectors._source import Means, Query, Response, SourceType, Spec
 
 
-class PrometheusSpec(Endpoint):
-    """What stands under `spec.source.prometheus`. `url` is the server's base URL; api/v1/query is added."""
+class PrometheusSpec(Spec):
+    """What stands under `spec.source.prometheus`: a server by its name, or by its base URL, to which api/v1/query is added."""
 
+    server: str | None = Field(None, min_length=1, description="A server of --prometheus-servers; what is asked alike is asked once.")
+    url: Url | None = Field(None, description="Where to ask instead: http or https, without credentials.")
+    headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict, description="More headers. Not for credentials: see auth.")
+    auth: Auth | None = Field(None, description="How we authenticate; without it we do not.")
+    tls: Tls | None = Field(None, description="How the server is verified, and our client certificate.")
     query: str = Field(min_length=1, description="The query, in PromQL; asked at the server's own present.")
-    method: Literal["GET", "POST"] = Field("GET", description="POST sends the query as a form: for long ones.")
+    method: Method = Field("GET", description="POST sends the query as a form: for long ones.")
+
+    @model_validator(mode="after")
+    def _one_server(self) -> Self:
+        if (self.server is None) == (self.url is None):
+            raise ValueError("needs exactly one of server, url")
+        if self.server is not None and (own := {"headers", "auth", "tls", "method"} & self.model_fields_set):
+            raise ValueError(f"a server that has a name brings its own: remove {', '.join(sorted(own))}")
+        return self
 
 
 class Prometheus:
-    """An opened source. See collectors._source.Source."""
+    """An opened source that asks a server of its own. See collectors._source.Source."""
 
-    def __init__(self, spec: PrometheusSpec, means: Means) -> None:
+    def __init__(self, url: str, spec: PrometheusSpec, means: Means) -> None:
         self.changed: asyncio.Event | None = None
-        self._spec = spec
+        self._query = spec.query
         self._means = means
-        self._session = Session(spec, means)
-        self._url = query_url(spec.url)
-        # The time is left out: it is the server's own, whose samples are to be seen. A clock that is off would see none.
-        self._form = {"query": spec.query, "timeout": f"{max(1, round(means.timeout * 1000))}ms"}
-        self._what = f"{spec.method} {shown(self._url)}"
+        self._api = Api(url, spec, spec.method, means)
 
     async def collect(self) -> Response:
         """Ask the query. Raises CollectError."""
+        timeout = self._means.timeout
         try:
-            async with asyncio.timeout(self._means.timeout):
-                answer = await self._ask()
+            async with asyncio.timeout(timeout):
+                return await self._api.ask(self._query, limit=self._means.limits.body_bytes, timeout=timeout)
         except TimeoutError as exc:
-            message = f"{self._what}: not answered within {self._means.timeout:g} s"
-            raise CollectError(Cause.DEADLINE, message, "raise timeout, or make the query cheaper") from exc
-        return parse(answer, self._what)
+            raise self._api.late(timeout) from exc
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._session.aclose()
-
-    async def _ask(self) -> Answer:
-        limit, accept = self._means.limits.body_bytes, "application/json"
-        if self._spec.method == "GET":
-            return await self._session.ask(with_query(self._url, self._form), accept=accept, limit=limit)
-        headers = (("Content-Type", "application/x-www-form-urlencoded"),)
-        body = urlencode(self._form).encode()
-        return await self._session.ask(self._url, method="POST", accept=accept, headers=headers, body=body, limit=limit)
+        await self._api.aclose()
 
 
-def query_url(base: str) -> str:
-    """Where instant queries are asked, by the base URL of a server; a query of the base URL is kept."""
-    address, mark, query = base.partition("?")
-    return f"{address.rstrip('/')}{_PATH}{mark}{query}"
+class NamedPrometheus:
+    """An opened source that asks a server that has a name, as others do. See collectors._source.Source."""
+
+    def __init__(self, name: str, query: str, means: Means) -> None:
+        self.changed: asyncio.Event | None = None
+        self._name = name
+        self._text = query
+        self._means = means
+        self._query: Query | None = None
+
+    async def collect(self) -> Response:
+        """Ask the query, or take the answer that another one got just now. Raises CollectError."""
+        if self._query is None:
+            self._query = self._means.prometheus(self._name, self._text, self._means)
+        return await self._query.ask()
+
+    async def aclose(self) -> None:
+        """Ask it no more."""
+        query, self._query = self._query, None
+        if query is not None:
+            await query.aclose()
 
 
-class _Said(msgspec.Struct):
-    """The envelope of every answer."""
-
-    status: str = ""
-    data: Any = None
-    error_type: str = msgspec.field(default="", name="errorType")
-    error: str = ""
-    warnings: list[str] = []
-    infos: list[str] = []
+def _open(spec: PrometheusSpec, means: Means) -> Prometheus | NamedPrometheus:
+    if spec.url is not None:
+        return Prometheus(spec.url, spec, means)
+    return NamedPrometheus(spec.server or "", spec.query, means)
 
 
-def parse(answer: Answer, what: str) -> Response:
-    """The items of an answer. Raises CollectError; `what` begins its message.
-
-    A sample that is NaN or infinite, or a native histogram, costs itself only. Of a range the last value of each series counts.
-    """
-    said = _said(answer, what)
-    items: list[dict[str, Any]] = []
-    unusable: list[Unusable] = []
-    for index, (labels, sample) in enumerate(_series(said.data, what)):
-        item = _item(labels, sample)
-        if isinstance(item, str):
-            unusable.append(Unusable(index, _name(labels), item))
-        else:
-            items.append(item)
-    return Response(items, answer.size, unusable, [*said.warnings, *said.infos])
+def _endpoint(spec: PrometheusSpec) -> str:
+    return shown(query_url(spec.url)) if spec.url is not None else f"prometheus {spec.server}"
 
 
-def _said(answer: Answer, what: str) -> _Said:
-    """What the server says, if it did what was asked."""
-    try:
-        said = msgspec.json.decode(answer.body, type=_Said)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        said = _Said()
-    if said.error:
-        cause = _CAUSES.get(said.error_type, Cause.STATUS)
-        words = "".join(char if char.isprintable() else " " for char in f"{said.error_type}: {said.error}")[:_LONGEST]
-        raise CollectError(cause, f"{what}: {status(answer)}: {words}", _REMEDIES.get(said.error_type, "see the server's log"))
-    check(answer, what)
-    if said.status != "success" or not isinstance(said.data, dict):
-        raise CollectError(Cause.PAYLOAD, f"{what}: the answer is not of Prometheus' API", "is url the base URL of a Prometheus server?")
-    return said
+def _hosts(spec: PrometheusSpec) -> Sequence[tuple[str, int]]:
+    """None where the server has a name: the operator says who may ask it."""
+    return hosts_of(Endpoint.model_construct(url=spec.url, auth=spec.auth)) if spec.url is not None else ()
 
 
-def _series(data: dict[str, Any], what: str) -> list[tuple[Any, Any]]:
-    """Labels and newest sample of each series, whatever the type of the result."""
-    kind, result = data.get("resultType"), data.get("result")
-    if kind == "scalar":
-        return [({}, result)]
-    if kind in {"vector", "matrix"} and isinstance(result, list):
-        entries = [entry if isinstance(entry, dict) else {} for entry in result]
-        if kind == "vector":
-            return [(entry.get("metric"), entry.get("value")) for entry in entries]
-        ranges = [(entry.get("metric"), entry.get("values")) for entry in entries]
-        return [(labels, values[-1] if isinstance(values, list) and values else None) for labels, values in ranges]
-    if kind == "string":
-        raise CollectError(Cause.PAYLOAD, f"{what}: the query gives a string", "write a query that gives a vector or a scalar")
-    raise CollectError(Cause.PAYLOAD, f"{what}: the result is of no known type", "is url the base URL of a Prometheus server?")
-
-
-def _item(labels: Any, sample: Any) -> dict[str, Any] | str:
-    """The item of a sample, or why there is none."""
-    if not isinstance(labels, dict) or not all(isinstance(value, str) for value in labels.values()):
-        return "it has no labels"
-    match sample:
-        case [int() | float() as seconds, str() as text]:
-            value = exact(text)
-        case _:
-            return "it has no number: native histograms are not taken"
-    if value is None:
-        return f"its value is {text[:20]!r}, which is no finite number"
-    when = stamp(seconds)
-    return {"labels": labels, "value": value, **({"timestamp": when} if when is not None else {})}
-
-
-def _name(labels: Any) -> str:
-    """A series as people write it."""
-    if not isinstance(labels, dict):
-        return ""
-    pairs = ", ".join(f'{name}="{value}"' for name, value in labels.items() if name != "__name__")
-    return f"{labels.get('__name__', '')}{{{pairs}}}"[:_LONGEST]
-
-
-SOURCE = SourceType(
-    name="prometheus",
-    spec=PrometheusSpec,
-    open=Prometheus,
-    endpoint=lambda spec: shown(query_url(spec.url)),
-    hosts=hosts_of,
-)
+SOURCE = SourceType(name="prometheus", spec=PrometheusSpec, open=_open, endpoint=_endpoint, hosts=_hosts)

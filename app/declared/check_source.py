@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from app.declared.cel import CelError, compile_cel
@@ -15,6 +15,7 @@ from app.nearest import nearest_word
 from collectors._source import SourceType, Spec, Value, expressions_of, values_of
 
 SOURCE: Path = ("spec", "source")
+S = TypeVar("S", bound=Spec)
 
 _SECRET_FIELDS = re.compile(r"(?i)pass(word|wd)?|pwd|.*secret|.*token|api[-_]?key|.*private[-_]?key|sig(nature)?|pw")
 _CREDENTIAL_PARAMETERS = {
@@ -57,14 +58,27 @@ def sourced(source: Mapping[str, Any], types: Mapping[str, SourceType]) -> Sourc
             known = listed(types)
             findings.append(Finding((*SOURCE, name), f'no such source: "{name}"', f"one of {known}", nearest_word(name, types), key=True))
             continue
-        here = (*SOURCE, name)
-        result = shaped(kind.spec, said, secret=True)
-        findings += [each._replace(path=(*here, *each.path)) for each in result.findings]
-        findings += _unverified(said, here)
-        findings += [each for each in _credentials(said, here, kind.spec) if not result.wrong.covers(each.path[len(here) :])]
-        if result.model is not None and not result.wrong:
+        result = shaped_source(kind.spec, said, (*SOURCE, name))
+        findings += result.findings
+        if result.model is not None:
             found.append((kind, result.model))
     return Sourced(*found[0], findings) if len(source) == 1 and found else Sourced(None, None, findings)
+
+
+class ShapedSource(NamedTuple, Generic[S]):
+    """A source's spec, None where it is wrong, and all that is to be said of it."""
+
+    model: S | None
+    findings: Sequence[Finding]
+
+
+def shaped_source(model: type[S], said: Any, here: Path) -> ShapedSource[S]:
+    """What stands at `here` as `model`. Credentials must not stand where they would be shown."""
+    result = shaped(model, said, secret=True)
+    findings = [each._replace(path=(*here, *each.path)) for each in result.findings]
+    findings += _unverified(said, here)
+    findings += [each for each in _credentials(said, here, model) if not result.wrong.covers(each.path[len(here) :])]
+    return ShapedSource(result.model if not result.wrong else None, findings)
 
 
 def _credentials(said: Any, path: Path, model: type[Spec]) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 Imported when something is declared, and not before: with it come models, checks, and CEL.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 import structlog
@@ -33,6 +33,7 @@ from app.pipeline.supervise import Children
 from app.settings import Settings
 from app.telemetry import Metrics
 from collectors import sources
+from collectors._prometheus_servers import ServerSpec
 
 log = structlog.get_logger(__name__)
 
@@ -49,7 +50,7 @@ class LiveEngine:
         *,
         namespace: str,
         service: str,
-        close: Callable[[], None] = lambda: None,
+        close: Callable[[], Awaitable[None]],
     ) -> None:
         """`namespace` and `service` are kubeglance's own: APIServices that lead there are ours. `close` gives back what sources share."""
         self._loader = loader
@@ -74,7 +75,7 @@ class LiveEngine:
 
     async def aclose(self) -> None:
         """Call it when nothing is collected any more."""
-        self._close()
+        await self._close()
 
     async def _cluster(self) -> ServedNames | None:
         try:
@@ -102,12 +103,13 @@ def create_engine(
     reports: Reports,
     metrics: Metrics,
     served_metrics: Put,
+    servers: Mapping[str, ServerSpec],
     apart: Apart,
     loops: Children,
     watches: Children,
 ) -> LiveEngine:
     """All that makes served kinds and metrics of texts. `loops` run declarations, `watches` the objects of the cluster that they are made
-    of; `served_metrics` takes metrics."""
+    of; `served_metrics` takes metrics. `servers` are those of --prometheus-servers."""
     mask = Mask()
     secrets = Secrets(
         client,
@@ -117,7 +119,9 @@ def create_engine(
         directory=settings.secret_dir,
         env_prefix=settings.secret_env_prefix,
     )
-    provider = Provider(secrets, mask, clock, allowed_networks=settings.source_allowed_networks, folder=settings.source_dir)
+    provider = Provider(
+        secrets, mask, clock, allowed_networks=settings.source_allowed_networks, folder=settings.source_dir, servers=servers
+    )
     live_kinds = LiveKinds(
         catalog,
         Surroundings(clock, versions, reports, metrics, apart, mask),
@@ -126,7 +130,9 @@ def create_engine(
         compile_=partial(compiled, means=Means(clock, mask, PodLogs(client, access))),
         metrics=served_metrics,
     )
-    return LiveEngine(Loader(own=namespace), live_kinds, client, apart, namespace=namespace, service=settings.service, close=provider.close)
+    return LiveEngine(
+        Loader(own=namespace), live_kinds, client, apart, namespace=namespace, service=settings.service, close=provider.aclose
+    )
 
 
 def _opener(

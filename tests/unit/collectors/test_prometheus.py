@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from collectors._base import Cause, CollectError
 from collectors._http_client import Answer
+from collectors._prometheus_api import parse, query_url
 from collectors._source import Response
-from collectors.prometheus import SOURCE, PrometheusSpec, parse, query_url
+from collectors.prometheus import SOURCE, PrometheusSpec
 from tests.fakes.sources import FakeHttp, answer, means
 
 WHEN = 1764500000.123

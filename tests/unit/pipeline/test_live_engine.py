@@ -69,6 +69,7 @@ class _Setup:
             reports=self.reports,
             metrics=Metrics(CollectorRegistry()),
             served_metrics=self.served_metrics.update,
+            servers={},
             apart=at_once,
             loops=supervisor.children("declaration"),
             watches=supervisor.children("watch"),
