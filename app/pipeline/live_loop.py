@@ -88,8 +88,8 @@ class Product(Protocol[M]):
         """Serve this, and nothing else."""
         ...
 
-    def age(self) -> None:
-        """A later collection failed."""
+    async def age(self, apart: Apart) -> None:
+        """A later collection failed. What takes a while is done `apart`."""
         ...
 
     def expire(self) -> bool:
@@ -190,14 +190,14 @@ class LiveLoop(Generic[M]):
             observed -= round(response.age * 1e9)
             mapped = await self._map(response, observed)
         except CollectError as error:
-            self._failed(error)
+            await self._failed(error)
         except Exception as exc:  # noqa: BLE001 -- it is told, in words without secrets
             if not self._confused:
                 self._confused = True
                 trace = self._around.mask(traceback.format_exc())
                 log.error("unexpected error in a collection; please report it", declaration=name, traceback=trace)  # noqa: TRY400 -- see trace
             what = f"unexpected error: {type(exc).__name__}: {exc}"
-            self._failed(CollectError(Cause.PAYLOAD, what, "please report it, with the log's traceback"))
+            await self._failed(CollectError(Cause.PAYLOAD, what, "please report it, with the log's traceback"))
         else:
             self._took = clock.monotonic() - self._began
             self._product.publish(mapped)
@@ -246,7 +246,7 @@ class LiveLoop(Generic[M]):
             failing=(),
         )
 
-    def _failed(self, error: CollectError) -> None:
+    async def _failed(self, error: CollectError) -> None:
         """Values stay as they are, but for that they are no longer fresh."""
         clock, name = self._around.clock, self._declaration.name
         message = self._around.mask(error.message)
@@ -259,7 +259,7 @@ class LiveLoop(Generic[M]):
         self._failures += 1
         self._error = CollectError(error.cause, message, error.remedy)
         self._around.metrics.collected(name, str(error.cause), seconds=self._took)
-        self._product.age()
+        await self._product.age(self._around.apart)
         target = TargetReport(self._opener.endpoint or self._opener.type, str(error.cause), message, self._since, self._failures)
         self._tell(healthy=0, failures=self._failures, error=message, failing=(target,))
 

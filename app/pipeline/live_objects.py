@@ -11,6 +11,7 @@ from app.declared.live_kind import LiveKind
 from app.declared.objects import Mapped
 from app.kinds._catalog import Served
 from app.kube.records import Key
+from app.pipeline.apart import Apart
 from app.pipeline.shown import Shown
 from app.wire.timestamps import format_time
 
@@ -74,9 +75,9 @@ class LiveObjects:
         self._own.publish(mapped.objects, self._clock.monotonic() + self._ttl)
         self._show_own()
 
-    def age(self) -> None:
+    async def age(self, apart: Apart) -> None:
         """See Product."""
-        self._shown.age()
+        await self._shown.age(apart)
 
     def expire(self) -> bool:
         """See Product."""

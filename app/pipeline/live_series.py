@@ -8,6 +8,7 @@ from app.clock import Clock
 from app.declared.declaration import MetricDeclaration
 from app.declared.live_metric import LiveMetricMapper, MappedSeries, resource_of
 from app.declared.metric_model import LiveMetricSpec, served_in
+from app.pipeline.apart import Apart
 from app.served_metrics.declared import DeclaredMetric
 from app.served_metrics.kept import Kept
 from app.served_metrics.missing import Missing
@@ -50,7 +51,7 @@ class LiveSeries:
         """See Product."""
         self.metric.kept.put(mapped.objects, now=self._clock.monotonic(), wall=int(self._clock.wall() * 1e9))
 
-    def age(self) -> None:
+    async def age(self, apart: Apart) -> None:
         """See Product. Values say themselves how old they are."""
 
     def expire(self) -> bool:

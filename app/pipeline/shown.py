@@ -8,6 +8,7 @@ from app.declared.declaration import Declaration
 from app.declared.live_kind import LiveKind
 from app.declared.objects import LiveObject
 from app.kube.records import Key
+from app.pipeline.apart import Apart
 
 _NOT_OF_THE_SHAPE = {"source": {}, "interval": 0.0, "timeout": 0.0, "ttl": None, "limits": None, "tests": [], "metrics": []}
 
@@ -44,10 +45,13 @@ class Shown:
             self._replace(put, gone)
         self._objects, self._fresh, self.expires = now, True, expires
 
-    def age(self) -> None:
-        """They are no longer fresh."""
-        if self._fresh and self._objects:
-            aged = self.live.aged(list(self._objects.values()))
+    async def age(self, apart: Apart) -> None:
+        """They are no longer fresh. Cells that tell so are made anew `apart`: of many objects that takes a while."""
+        objects = self._objects
+        if self._fresh and objects:
+            aged = await apart(lambda: self.live.aged(list(objects.values())))
+            if self._objects is not objects:  # their time was over meanwhile
+                return
             self._replace(aged, ())
             self._objects = {each.key: each for each in aged}
         self._fresh = False

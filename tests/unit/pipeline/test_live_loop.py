@@ -1,6 +1,7 @@
 """The life of one declaration's objects, in virtual time."""
 
 import asyncio
+import dataclasses
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -123,6 +124,26 @@ async def test_the_last_good_values_stay_no_longer_fresh_until_their_time_is_ove
         assert why is not None
         assert "dial" in why
         assert "10.0.0.1" not in why
+
+
+async def test_what_ages_while_its_time_runs_out_is_gone() -> None:
+    """Cells of many objects take a while, beside the event loop: what was served meanwhile may be gone when they are made."""
+    waits = iter([0.0, 90.0, *[0.0] * 100])
+
+    async def slowly(work: Callable[[], Any], /) -> Any:
+        outcome = work()
+        await asyncio.sleep(next(waits))
+        return outcome
+
+    async with Supervisor() as supervisor:
+        stage = _Stage(supervisor)
+        stage.around = dataclasses.replace(stage.around, apart=slowly)
+        stage.start(FakeSource(["a"], AWAY))
+        await asyncio.sleep(55)
+        assert stage.objects() == {"a": True}
+
+        await asyncio.sleep(60)
+        assert stage.objects() == {}
 
 
 async def test_a_source_that_comes_back_is_fresh_again() -> None:
