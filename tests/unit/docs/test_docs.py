@@ -51,7 +51,19 @@ def test_flags_that_are_mentioned_exist() -> None:
     page = read("docs/known-issues.md") + read("docs/install.md") + read("docs/flags.md")
     mentioned = set(re.findall(r"`(--[a-z][a-z0-9-]+)", page))
     known = {flag.name for flag in all_flags()} | {f"--{name}" for name in FLAGS}
-    others = {"--settings-file", "--ca-file", "--cert-secret", "--namespace", "--force", "--dns", "--dir", "--image", "--service", "--arg"}
+    others = {
+        "--settings-file",
+        "--ca-file",
+        "--cert-secret",
+        "--namespace",
+        "--force",
+        "--dns",
+        "--dir",
+        "--image",
+        "--service",
+        "--arg",
+        "--registrar-group",
+    }
 
     assert set() == mentioned - known - others - {"--enable-aggregator-routing", "--requestheader-client-ca-file"}
 
