@@ -63,6 +63,7 @@ from app.routes.version import version_info
 from app.served_metrics.declared import DeclaredMetrics
 from app.served_metrics.objects import Objects
 from app.served_metrics.providers import Registry
+from app.served_metrics.resource_metrics import ResourceMetrics
 from app.served_metrics.values import Resource
 from app.serving.dispatch import Dispatcher
 from app.serving.server import Server, server_config
@@ -151,7 +152,9 @@ class Kubeglance:
         )
         self.served_metrics = Registry(self.described.name)
         self._declared_metrics = DeclaredMetrics(self.described, self.reports, clock, changed=self.served_metrics.changed)
+        self._resource_metrics = ResourceMetrics(self.reports, changed=self.served_metrics.changed)
         self.served_metrics.add(self._declared_metrics)
+        self.served_metrics.add(self._resource_metrics)
         for provider in self._built_in_metrics:
             self.served_metrics.add(provider)
         self.store = Store(
@@ -242,6 +245,7 @@ class Kubeglance:
         def engine() -> "Engine":
             with memory.loading():
                 from app.pipeline.live_engine import create_engine  # noqa: PLC0415
+                from app.pipeline.live_kinds import MetricSinks  # noqa: PLC0415
 
             made = create_engine(
                 settings,
@@ -253,7 +257,7 @@ class Kubeglance:
                 access=self._access,
                 reports=self.reports,
                 metrics=self._metrics,
-                served_metrics=self._declared_metrics.put,
+                served_metrics=MetricSinks(self._declared_metrics.put, self._resource_metrics.put),
                 servers=servers,
                 apart=apart,
                 loops=loops,

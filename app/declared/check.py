@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple, Protocol
 
-from app.declared import check_metric, check_names, check_rules, check_schema, check_source
+from app.declared import check_metric, check_names, check_overlap, check_rules, check_schema, check_source
 from app.declared.check_shape import Wrong, shaped
 from app.declared.declaration import AnyDeclaration, Declared, is_kind, is_metric
 from app.declared.documents import Document
@@ -88,8 +88,7 @@ def check(
         found = _told(_some(checker.findings(document.value, others)), document)
         faults += found
         if document.sound and checker.resource is not None and all(fault.warning for fault in found):
-            namespace = around.namespace if around.tenant is not None else ""
-            declarations.append(Declared(checker.resource, document.positions, namespace, document.digest))
+            declarations.append(Declared(checker.resource, document.positions, checker.tenant, document.digest))
     return Checked(declarations, sorted(faults, key=lambda fault: (fault.place, fault.path, fault.message)))
 
 
@@ -132,10 +131,16 @@ class _Checker:
         if self._around.tenant is not None:
             yield from check_source.of_tenant(source, self._around.tenant, self._around.namespace)
         yield from check_rules.of_every(resource, self._around.base)
+        yield from check_overlap.findings(resource, self.tenant, others)
         if isinstance(resource, LiveMetric):
             yield from self._of_metric(resource, others)
         else:
             yield from self._of_kind(resource, others, wrong)
+
+    @property
+    def tenant(self) -> str:
+        """The namespace that a document belongs to, "" where it is kubeglance's own."""
+        return self._around.namespace if self._around.tenant is not None else ""
 
     def _of_kind(self, resource: LiveResource, others: Sequence[AnyDeclaration], wrong: Wrong) -> Iterator[Finding]:
         spec = resource.spec
@@ -154,9 +159,8 @@ class _Checker:
             yield from self._of_expressions(resource)
 
     def _of_metric(self, metric: LiveMetric, others: Sequence[AnyDeclaration]) -> Iterator[Finding]:
-        tenant = self._around.namespace if self._around.tenant is not None else ""
-        yield from check_metric.findings(metric, tenant)
-        yield from check_metric.beside(metric, tenant, [each for each in others if is_metric(each)])
+        yield from check_metric.findings(metric, self.tenant)
+        yield from check_metric.beside(metric, self.tenant, [each for each in others if is_metric(each)])
         if self._around.cluster is not None:
             yield from check_metric.described(metric, self._around.cluster)
         yield from self._of_expressions(metric)

@@ -7,7 +7,7 @@ from app.declared.check_rules import METRIC_NAME, METRIC_RULE, namespaces
 from app.declared.declaration import MetricDeclaration, known_as
 from app.declared.faults import Path
 from app.declared.finding import Finding, invalid
-from app.declared.metric_model import Describes, LiveMetric, LiveMetricSpec, served_in
+from app.declared.metric_model import Describes, LiveMetric, LiveMetricSpec
 from app.declared.served_names import ServedNames
 from app.served_metrics.numbers import exact
 from app.wire.label_syntax import faults_of_key
@@ -38,6 +38,9 @@ def findings(metric: LiveMetric, tenant: str) -> Iterator[Finding]:
         if fault := faults_of_key(key):
             what = f'"{key}" is no key that a selector can name: {fault.split("; ")[0]}'
             yield Finding((*_SAMPLE, "labels", key), what, key=True)
+    for index, test in enumerate(spec.tests):
+        for number, series in enumerate(test.expect.series):
+            yield from _number((*_SPEC, "tests", index, "expect", "series", number, "value"), series.value)
 
 
 def _described(spec: LiveMetricSpec) -> Iterator[Finding]:
@@ -112,33 +115,22 @@ def _missing(spec: LiveMetricSpec) -> Iterator[Finding]:
     if missing.value is None:
         yield Finding((*path, "value"), "Required value", "the number that stands in, as policy is Constant", because=policy)
         return
+    yield from _number((*path, "value"), missing.value)
+
+
+def _number(path: Path, value: object) -> Iterator[Finding]:
     try:
-        exact(missing.value)
+        exact(value)
     except ValueError as error:
-        yield Finding((*path, "value"), f"Invalid value: {error}", "a number")
+        yield Finding(path, f"Invalid value: {error}", "a number")
 
 
 def beside(metric: LiveMetric, tenant: str, others: Sequence[MetricDeclaration]) -> Iterator[Finding]:
-    """What clashes with other metrics: a name in one namespace, and two that answer the same question."""
-    spec = metric.spec
+    """The same name in the same namespace."""
     name = known_as(metric.kind, metric.metadata.name, tenant)
-    served = served_in(metric, tenant)
     for other in others:
-        theirs = other.resource.spec
         if other.name == name:
             yield Finding(("metadata", "name"), f'Duplicate value: "{metric.metadata.name}" is declared in {other.place} already')
-        elif (spec.api, spec.name, spec.describes) == (theirs.api, theirs.name, theirs.describes) and _meet(
-            served, served_in(other.resource, other.namespace)
-        ):
-            of = f" of {spec.describes.resource}" if spec.describes is not None else ""
-            what = f"overlaps: {spec.api} metric {spec.name}{of} is served by {other.name} in {other.place} already"
-            because = ((*_SPEC, "api"), _DESCRIBES, _NAMESPACES)
-            yield Finding((*_SPEC, "name"), what, "another name, or namespaces that the two do not share", because=because)
-
-
-def _meet(ours: frozenset[str] | None, theirs: frozenset[str] | None) -> bool:
-    """Whether there is a namespace in both."""
-    return ours is None or theirs is None or not ours.isdisjoint(theirs)
 
 
 def described(metric: LiveMetric, cluster: ServedNames) -> Iterator[Finding]:

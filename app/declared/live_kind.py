@@ -14,6 +14,7 @@ from app.declared.mapping import PARTS, Mapper
 from app.declared.objects import LiveObject, LiveValue, Mapped
 from app.kinds._base import Cell, Kind
 from app.kube.records import Key, Labels
+from app.served_metrics.values import Api
 
 _UIDS = UUID("0d6f1c1e-3f0a-5b0c-9d7e-6b1f5f3a7c52")
 """The namespace of UUIDs of objects (RFC 9562 section 5.5): made once, and never to change, or all uids would."""
@@ -22,10 +23,19 @@ _encode = msgspec.json.Encoder().encode
 
 
 class LiveKind:
-    """A declared kind. `numbers` are the paths of the integer and number fields of its objects, such as ("status", "ready")."""
+    """A declared kind. `numbers` are the paths of the integer and number fields of its objects, such as ("status", "ready"); `metrics` the
+    names and APIs of its metrics."""
 
-    def __init__(self, kind: Kind, mapper: Mapper, numbers: tuple[tuple[str, ...], ...], history: LiveHistory | None = None) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        mapper: Mapper,
+        numbers: tuple[tuple[str, ...], ...],
+        history: LiveHistory | None = None,
+        metrics: tuple[tuple[str, frozenset[Api]], ...] = (),
+    ) -> None:
         self.kind = kind
+        self.metrics = metrics
         self.numbers = numbers
         self._mapper = mapper
         self.history = history
@@ -81,7 +91,8 @@ def compile_kind(declaration: Declaration, means: Means | None = None) -> LiveKi
         categories=tuple(names.categories),
         edit=f"{resource.metadata.name} is declared by {declaration.place.file}: edit that",
     )
-    return LiveKind(kind, mapper, numbers, history)
+    metrics = tuple((metric.name, frozenset[Api](metric.apis)) for metric in spec.metrics)
+    return LiveKind(kind, mapper, numbers, history, metrics)
 
 
 def _of_parts(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,12 +5,13 @@ member that the item does not have leaves its field out; where the schema requir
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from msgspec.structs import replace
 
-from app.declared.cel import Bound, CelError, Missing
-from app.declared.columns import Columns
+from app.declared.cel import Bound, CelError, Missing, Program, compile_cel
+from app.declared.columns import OBJECT_VARIABLES, Columns
 from app.declared.fresh import Freshness
 from app.declared.items import MORE, MOST_TOLD, NAME_SHOWN, Items, Leaf, Unmappable, kind_of, leaf, needed, texts, time_of
 from app.declared.model import LiveResource
@@ -18,6 +19,7 @@ from app.declared.names import MOST_CHARACTERS, SOURCE_NAME, object_name
 from app.declared.objects import Dropped, LiveObject, LiveValue, Mapped
 from app.declared.validation import Absent, Invalid, compile_schema
 from app.kube.records import Key, Labels
+from app.served_metrics.numbers import exact
 from app.wire.label_syntax import faults_of_value
 from app.wire.timestamps import format_time
 
@@ -45,6 +47,7 @@ class Mapper:
         parts = {part: getattr(mapping, part) for part in PARTS}
         self._parts = {part: _template(text, part) for part, text in parts.items() if text is not None}
         self._validate = compile_schema(_parts_of(spec.schema_.openapi_v3_schema))
+        self._metrics = [(metric.name, compile_cel(metric.value, dict.fromkeys(OBJECT_VARIABLES))) for metric in spec.metrics]
         self._keeps_items = spec.subresources.raw or spec.subresources.log
         self.freshness = Freshness(spec.schema_.openapi_v3_schema)
         self.columns = Columns(spec.additional_printer_columns)
@@ -75,7 +78,9 @@ class Mapper:
         return [LiveObject(key, labels, self._aged(key, labels, value)) for key, labels, value in objects]
 
     def _aged(self, key: Key, labels: Labels, value: LiveValue) -> LiveValue:
-        cells = self._cells(key, labels, value.annotations, value, fresh=False, blanks=_Blanks(0, []))
+        if not self.columns.columns:
+            return replace(value, fresh=False)
+        cells = self.columns.cells(self._whole(key, labels, value, fresh=False), _Blanks(0, []))
         return replace(value, cells=cells, fresh=False)
 
     def _object(self, item: Any, observed: int, shared: dict[Labels, Labels], blanks: "_Blanks") -> tuple[str, LiveObject]:
@@ -98,8 +103,12 @@ class Mapper:
             raise Unmappable(source, why.reason) from None
         pairs = tuple(sorted(annotations.items()))
         value = LiveValue(spec, status, pairs, created, observed, (), item=item if self._keeps_items else None)
-        cells = self._cells(key, labels, pairs, value, fresh=True, blanks=blanks)
-        return source, LiveObject(key, labels, replace(value, cells=cells) if cells else value)
+        if self.columns.columns or self._metrics:
+            whole = self._whole(key, labels, value, fresh=True)
+            blanks.name = key[1]
+            cells = self.columns.cells(whole, blanks) if self.columns.columns else ()
+            value = replace(value, cells=cells, metrics=self._numbers(whole, blanks))
+        return source, LiveObject(key, labels, value)
 
     def _namespace_of(self, over: Bound) -> str:
         if self._namespace is None:
@@ -128,17 +137,22 @@ class Mapper:
             raise Unmappable("", str(invalid).removeprefix(".")) from None
         return checked.get("spec"), checked.get("status")
 
-    def _cells(self, key: Key, labels: Labels, annotations: Labels, value: LiveValue, *, fresh: bool, blanks: "_Blanks") -> tuple[Any, ...]:
-        if not self.columns.columns:
-            return ()
-        metadata: dict[str, Any] = {"name": key[1], "labels": dict(labels), "annotations": dict(annotations)}
+    def _whole(self, key: Key, labels: Labels, value: LiveValue, *, fresh: bool) -> dict[str, Any]:
+        """The object as columns and metrics see it."""
+        metadata: dict[str, Any] = {"name": key[1], "labels": dict(labels), "annotations": dict(value.annotations)}
         if key[0]:
             metadata["namespace"] = key[0]
         if value.created:
             metadata["creationTimestamp"] = format_time(value.created)
         status = self.freshness.status(value.status, value.observed, fresh=fresh)
-        blanks.name = key[1]
-        return self.columns.cells({"metadata": metadata, "spec": value.spec or {}, "status": status}, blanks)
+        return {"metadata": metadata, "spec": value.spec or {}, "status": status}
+
+    def _numbers(self, whole: Mapping[str, Any], blanks: "_Blanks") -> tuple[Decimal | None, ...]:
+        """The numbers of spec.metrics. What is none is none: nobody is told a zero."""
+        if not self._metrics:
+            return ()
+        over = self._metrics[0][1].bind(whole)
+        return tuple(_number(name, program, over, blanks) for name, program in self._metrics)
 
 
 class _Blanks:
@@ -150,7 +164,11 @@ class _Blanks:
         self.name = ""
 
     def __call__(self, column: str, why: str) -> None:
-        self._blank.append(Dropped(self._index, self.name, f"column {column}: {why}" if len(self._blank) < MOST_TOLD else MORE))
+        self.tell(f"column {column}: {why}")
+
+    def tell(self, why: str) -> None:
+        """Of something else that is blank."""
+        self._blank.append(Dropped(self._index, self.name, why if len(self._blank) < MOST_TOLD else MORE))
 
 
 def _alone(key: Key, source: str, sources: Mapping[Key, tuple[int, str]]) -> None:
@@ -159,6 +177,18 @@ def _alone(key: Key, source: str, sources: Mapping[Key, tuple[int, str]]) -> Non
         first, name = sources[key]
         what = f'is named {"/".join(filter(None, key))}, as is item {first} ("{name[:NAME_SHOWN]}"): the first is kept'
         raise Unmappable(source, what)
+
+
+def _number(name: str, program: Program, over: Bound, blanks: _Blanks) -> Decimal | None:
+    try:
+        return exact(program.evaluate(over))
+    except Missing:
+        return None
+    except CelError as error:
+        blanks.tell(f"metric {name}: {error.message}")
+    except ValueError as error:
+        blanks.tell(f"metric {name}: {error}")
+    return None
 
 
 def _parts_of(schema: Mapping[str, Any]) -> dict[str, Any]:

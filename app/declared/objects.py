@@ -1,6 +1,7 @@
 """What a collection becomes: the objects of a declared kind, and what of the response became none."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ class LiveValue(Struct, frozen=True, gc=False):
 
     `created` and `observed` are Unix ns (`created` 0 if the source does not know); `cells` are those behind Name. `fresh` turns false
     when a later collection failed. `item` is the element of the response behind the object, kept where /raw or /log is served. `trend` is
-    the last cell of a kind that draws one.
+    the last cell of a kind that draws one. `metrics` are the numbers of spec.metrics, None where the object gives none.
     """
 
     spec: Any
@@ -26,6 +27,7 @@ class LiveValue(Struct, frozen=True, gc=False):
     fresh: bool = True
     item: Any = None
     trend: str = ""
+    metrics: tuple[Decimal | None, ...] = ()
 
 
 class LiveObject(NamedTuple):

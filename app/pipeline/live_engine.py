@@ -27,7 +27,7 @@ from app.kinds._catalog import Catalog
 from app.kube.client import KubeClient
 from app.kube.objects import ClusterWatches
 from app.pipeline.apart import Apart
-from app.pipeline.live_kinds import LiveKinds, Put, compiled
+from app.pipeline.live_kinds import LiveKinds, MetricSinks, compiled
 from app.pipeline.live_loop import Opener, Surroundings
 from app.pipeline.supervise import Children
 from app.settings import Settings
@@ -102,7 +102,7 @@ def create_engine(
     access: AccessReviewer,
     reports: Reports,
     metrics: Metrics,
-    served_metrics: Put,
+    served_metrics: MetricSinks,
     servers: Mapping[str, ServerSpec],
     apart: Apart,
     loops: Children,

@@ -18,13 +18,14 @@ from app.declared.live_metric import LiveMetricMapper, compile_metric
 from app.declared.loader import Loaded, Rejected
 from app.declared.names import object_name
 from app.declared.tenants import Tenant
-from app.kinds._catalog import Catalog, Served
+from app.kinds._catalog import Catalog
 from app.pipeline.grid import shift
 from app.pipeline.live_loop import LiveLoop, Opener, Surroundings
 from app.pipeline.live_objects import LiveObjects
 from app.pipeline.live_series import LiveSeries
 from app.pipeline.supervise import Children
 from app.served_metrics.declared import DeclaredMetric
+from app.served_metrics.resource_metrics import KindMetrics
 
 SPREAD_S = 2.0
 PER_DECLARATION_S = 0.01
@@ -39,7 +40,15 @@ MOST_REPORTED = 100
 Open = Callable[[AnyDeclaration, Tenant | None], Opener]
 Compiled = LiveKind | LiveMetricMapper
 Compile = Callable[[AnyDeclaration], Compiled]
-Put = Callable[[Mapping[str, DeclaredMetric | None]], None]
+
+
+class MetricSinks(NamedTuple):
+    """What takes the metrics of LiveMetrics, and those of declared kinds, by declaration; None of those that are gone."""
+
+    declared: Callable[[Mapping[str, DeclaredMetric | None]], None]
+    of_kinds: Callable[[Mapping[str, KindMetrics | None]], None]
+
+
 log = structlog.get_logger(__name__)
 
 
@@ -80,10 +89,9 @@ class LiveKinds:
         *,
         open_: Open,
         compile_: Compile = compiled,
-        metrics: Put = lambda _changes: None,
+        metrics: MetricSinks,
     ) -> None:
-        """`children` run the loops. `open_` gives the source of a declaration, of a tenant's within its rights. `metrics` takes what is
-        served of LiveMetrics."""
+        """`children` run the loops. `open_` gives the source of a declaration, of a tenant's within its rights."""
         self._catalog = catalog
         self._metrics = metrics
         self._around = around
@@ -157,6 +165,7 @@ class LiveKinds:
         return LiveObjects(
             cast("Declaration", declaration),
             cast("LiveKind", live),
+            source=opener.type,
             versions=around.versions,
             reports=around.reports,
             clock=around.clock,
@@ -166,18 +175,14 @@ class LiveKinds:
 
     def _put(self, names: Sequence[str]) -> None:
         """Have discovery, catalog and metrics know what runs under these names now: one change for all of them."""
-        kinds: dict[str, Sequence[Served]] = {}
-        metrics: dict[str, DeclaredMetric | None] = {}
-        for name in names:
-            product = self._running[name].product
-            if isinstance(product, LiveSeries):
-                metrics[name] = product.metric
-            else:
-                kinds[owner(name)] = (product.served,)
+        products = {name: self._running[name].product for name in names}
+        kinds = {name: product for name, product in products.items() if isinstance(product, LiveObjects)}
         if kinds:
-            self._catalog.put(kinds)
+            self._catalog.put({owner(name): (product.served,) for name, product in kinds.items()})
+            self._metrics.of_kinds({name: product.metrics for name, product in kinds.items()})
+        metrics = {name: product.metric for name, product in products.items() if isinstance(product, LiveSeries)}
         if metrics:
-            self._metrics(metrics)
+            self._metrics.declared(metrics)
 
     def _shown(self, name: str) -> None:
         """The loop of a declaration shows another kind or other objects now."""
@@ -190,12 +195,13 @@ class LiveKinds:
         self._put([name for name, loop in changed.items() if name in self._running and self._running[name].loop is loop])
 
     def _remove(self, names: Sequence[str]) -> None:
-        kinds: dict[str, Sequence[Served]] = {owner(name): () for name in names if isinstance(self._running[name].product, LiveObjects)}
+        metrics = [name for name in names if isinstance(self._running[name].product, LiveSeries)]
+        kinds = [name for name in names if name not in metrics]
         if kinds:
-            self._catalog.put(kinds)
-        metrics = {name: None for name in names if isinstance(self._running[name].product, LiveSeries)}
+            self._catalog.put({owner(name): () for name in kinds})
+            self._metrics.of_kinds(dict.fromkeys(kinds))
         if metrics:
-            self._metrics(metrics)
+            self._metrics.declared(dict.fromkeys(metrics))
         for name in names:
             del self._running[name]
             self._children.stop(name)

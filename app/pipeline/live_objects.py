@@ -13,6 +13,8 @@ from app.kinds._catalog import Served
 from app.kube.records import Key
 from app.pipeline.apart import Apart
 from app.pipeline.shown import Shown
+from app.served_metrics.resource_metrics import KindMetrics
+from app.served_metrics.values import Resource
 from app.wire.timestamps import format_time
 
 
@@ -28,13 +30,16 @@ class LiveObjects:
         declaration: Declaration,
         live: LiveKind,
         *,
+        source: str,
         versions: Versions,
         reports: Reports,
         clock: Clock,
         before: "LiveObjects | None" = None,
         on_shown: Callable[[], None] = lambda: None,
     ) -> None:
+        """`source` is the type of its source."""
         self._name = declaration.name
+        self._source = source
         self._ttl = declaration.resource.spec.time_to_live
         self._reports = reports
         self._clock = clock
@@ -59,6 +64,15 @@ class LiveObjects:
     def served(self) -> Served:
         """The kind as it is shown now, with its objects."""
         return Served(self._shown.live.kind, self._shown.collection)
+
+    @property
+    def metrics(self) -> KindMetrics | None:
+        """The metrics of what is shown now, None if there are none."""
+        live = self._shown.live
+        if not live.metrics:
+            return None
+        resource, namespaced = Resource(live.kind.group, live.kind.resource), live.kind.namespaced
+        return KindMetrics(self._name, self._source, resource, namespaced, live.metrics, self._shown.collection)
 
     @property
     def expires(self) -> float | None:

@@ -10,7 +10,7 @@ from app.declared.objects import LiveObject
 from app.kube.records import Key
 from app.pipeline.apart import Apart
 
-_NOT_OF_THE_SHAPE = {"source": {}, "interval": 0.0, "timeout": 0.0, "ttl": None, "limits": None, "tests": [], "metrics": []}
+_NOT_OF_THE_SHAPE = {"source": {}, "interval": 0.0, "timeout": 0.0, "ttl": None, "limits": None, "tests": []}
 
 
 class Shown:

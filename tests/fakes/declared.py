@@ -68,6 +68,8 @@ class FakeLive:
             cells=lambda name, _value: (name,),
         )
 
+    metrics: tuple[Any, ...] = ()
+
     def map(self, response: Any, observed: int, deadline: Callable[[], bool]) -> Mapped:
         """One object a name, that says the same as long as the response does."""
         if isinstance(response, Exception):

@@ -4,6 +4,7 @@ import pytest
 
 from app.declared.check import ALONE, Around, Checked, ServedNames, Tenant
 from app.declared.metric_expressions import faults_of
+from tests.unit.declared.canonical import COOL
 from tests.unit.declared.checking import checked
 from tests.unit.declared.checking import said as said_of
 from tests.unit.declared.metrics import ORDERS, REQUESTS, changed
@@ -227,3 +228,26 @@ def test_another_name_of_a_resource_is_told() -> None:
     assert ['7:25: spec.describes.resource: "pod" is another name of pods; expected "pods"; did you mean "pods"?'] == said(
         requests("resource: pods", "resource: pod"), Around(cluster=cluster)
     )
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "expected"),
+    [
+        ("[default]", ["spec.name: overlaps: external metric orders_waiting is served by coolresources.example.com in q.yaml:1:1 already"]),
+        ("[shop]", []),
+    ],
+)
+def test_metrics_of_live_kinds_overlap_too(namespaces: str, expected: list[str]) -> None:
+    """An external one in the namespaces of its objects."""
+    kind = COOL + "  metrics: [{name: orders_waiting, value: '1', apis: [external]}]\n"
+    metric = orders("[shop]", namespaces)
+    assert expected == [fault.split("; ")[0].split(": ", 1)[1] for fault in said_of(f"{kind}---\n{metric}")]
+
+
+def test_a_live_kind_overlaps_with_a_metric_of_its_objects() -> None:
+    """Of the same name."""
+    kind = COOL + "  metrics: [{name: http_requests, value: '1', apis: [custom]}]\n"
+    metric = requests("{resource: pods}", "{group: example.com, resource: coolresources}")
+    assert [
+        "spec.metrics[0].name: overlaps: custom metric http_requests of coolresources is served by http-requests in q.yaml:1:1 already"
+    ] == [fault.split("; ")[0].split(": ", 1)[1] for fault in said_of(f"{metric}---\n{kind}")]

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -156,3 +157,27 @@ def test_equal_items_give_equal_values() -> None:
     """An object that stays equal stays the same for whoever watches it."""
     live = compiled()
     assert objects(live, ITEM)[0] == objects(live, dict(ITEM))[0]
+
+
+def test_numbers_of_metrics_are_worked_out_with_the_object() -> None:
+    """Exactly; what gives none is none, and a fault is told."""
+    metrics = [
+        {"name": "ready", "value": "status.ready", "apis": ["custom", "external"]},
+        {"name": "load", "value": "status.load", "apis": ["custom"]},
+        {"name": "odd", "value": "metadata.name.size() > 3 ? 1 : 1 / 0", "apis": ["custom"]},
+    ]
+    numbers = {"type": "object", "properties": {"ready": {"type": "integer"}, "load": {"type": "number"}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"status": numbers}}}
+    live = compiled(
+        COOL,
+        metrics=metrics,
+        object={"name": "item.name", "namespace": "'default'", "status": {"ready": "item.ready", "load": "item.load"}},
+        schema=schema,
+        additionalPrinterColumns=[],
+    )
+    found = live.map({"items": [{"name": "full", "ready": 7, "load": 0.25}, {"name": "bad", "ready": 0}]}, 0, lambda: False)
+
+    assert (("ready", frozenset({"custom", "external"})), ("load", frozenset({"custom"})), ("odd", frozenset({"custom"}))) == live.metrics
+    assert [(Decimal(7), Decimal("0.25"), Decimal(1)), (Decimal(0), None, None)] == [each.value.metrics for each in found.objects]
+    assert ["metric odd: divide by zero"] == [each.reason for each in found.blank]
+    assert [each.value.metrics for each in found.objects] == [each.value.metrics for each in live.aged(found.objects)]

@@ -16,8 +16,10 @@ from app.declared.tenants import Tenant
 from app.declared.texts import Text
 from app.kinds._catalog import Catalog
 from app.pipeline.live_engine import LiveEngine, create_engine
+from app.pipeline.live_kinds import MetricSinks
 from app.pipeline.supervise import Supervisor
 from app.served_metrics.declared import DeclaredMetric
+from app.served_metrics.resource_metrics import KindMetrics
 from app.settings import Settings
 from app.telemetry import Metrics
 from tests.fakes.clock import LoopClock
@@ -58,6 +60,7 @@ class _Setup:
         clock = LoopClock()
         self.cluster, self.catalog, self.reports = _Cluster(), Catalog(), Reports()
         self.served_metrics: dict[str, DeclaredMetric | None] = {}
+        self.kind_metrics: dict[str, KindMetrics | None] = {}
         self.engine: LiveEngine = create_engine(
             Settings(),
             namespace="own",
@@ -68,8 +71,7 @@ class _Setup:
             access=AccessReviewer(client_of(self.cluster), clock),
             reports=self.reports,
             metrics=Metrics(CollectorRegistry()),
-            served_metrics=self.served_metrics.update,
-            servers={},
+            served_metrics=MetricSinks(self.served_metrics.update, self.kind_metrics.update),
             apart=at_once,
             loops=supervisor.children("declaration"),
             watches=supervisor.children("watch"),

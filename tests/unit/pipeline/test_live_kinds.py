@@ -15,7 +15,7 @@ from app.declared.faults import Fault, Place
 from app.declared.loader import Loaded, Rejected
 from app.declared.tenants import Tenant
 from app.kinds._catalog import Catalog
-from app.pipeline.live_kinds import LiveKinds
+from app.pipeline.live_kinds import LiveKinds, MetricSinks
 from app.pipeline.live_loop import Opener, Surroundings
 from app.pipeline.supervise import Supervisor
 from app.telemetry import Metrics
@@ -36,7 +36,10 @@ class _Setup:
         self.changes = 0
         self.catalog.listeners.append(self._count)
         around = Surroundings(clock, Versions(clock, 1), self.reports, self.metrics, at_once)
-        self.kinds = LiveKinds(self.catalog, around, supervisor.children("declaration"), open_=self._open, compile_=compile_)
+        self.metrics_of: dict[str, Any] = {}
+        metrics = MetricSinks(self.metrics_of.update, self.metrics_of.update)
+        children = supervisor.children("declaration")
+        self.kinds = LiveKinds(self.catalog, around, children, open_=self._open, compile_=compile_, metrics=metrics)
 
     def _count(self) -> None:
         self.changes += 1

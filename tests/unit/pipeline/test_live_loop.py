@@ -57,6 +57,7 @@ class _Stage:
         self.product = LiveObjects(
             declared,
             live,
+            source="fake",
             versions=around.versions,
             reports=around.reports,
             clock=around.clock,
