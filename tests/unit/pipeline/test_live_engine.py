@@ -72,6 +72,7 @@ class _Setup:
             reports=self.reports,
             metrics=Metrics(CollectorRegistry()),
             served_metrics=MetricSinks(self.served_metrics.update, self.kind_metrics.update),
+            servers={},
             apart=at_once,
             loops=supervisor.children("declaration"),
             watches=supervisor.children("watch"),
