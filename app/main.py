@@ -35,7 +35,7 @@ from app.cache.versions import Versions
 from app.clock import Clock, SystemClock
 from app.errors import KubeglanceError
 from app.http1.channel import Dialer
-from app.kinds import collectors
+from app.kinds import collectors, servedmetrics
 from app.kinds._base import Kind
 from app.kinds._catalog import Catalog, Served
 from app.kube import config, watched
@@ -60,6 +60,7 @@ from app.routes.metric_descriptions import MetricDescriptions
 from app.routes.metrics_apis import create_metrics_apis
 from app.routes.resources import create_resources
 from app.routes.version import version_info
+from app.served_metrics.catalogue import ServedMetricObjects
 from app.served_metrics.declared import DeclaredMetrics
 from app.served_metrics.objects import Objects
 from app.served_metrics.providers import Registry
@@ -152,6 +153,8 @@ class Kubeglance:
         )
         self.served_metrics = Registry(self.described.name)
         self._declared_metrics = DeclaredMetrics(self.described, self.reports, clock, changed=self.served_metrics.changed)
+        if settings.serves_live:
+            self.catalog.put({"served metrics": [Served(servedmetrics.KIND, ServedMetricObjects(self.served_metrics, versions))]})
         self._resource_metrics = ResourceMetrics(self.reports, changed=self.served_metrics.changed)
         self.served_metrics.add(self._declared_metrics)
         self.served_metrics.add(self._resource_metrics)

@@ -100,7 +100,7 @@ def _known_kinds(settings: Settings) -> tuple[Kind, ...]:
 
     if settings.live_kinds:
         return kinds.load()
-    return (*kinds.published(), *((kinds.of_sources(),) if settings.serves_live else ()))
+    return (*kinds.published(), *(kinds.of_sources() if settings.serves_live else ()))
 
 
 def _parser() -> Parser:

@@ -15,12 +15,12 @@ from app.declared.columns import OBJECT_VARIABLES, Columns
 from app.declared.fresh import Freshness
 from app.declared.items import MORE, MOST_TOLD, NAME_SHOWN, Items, Leaf, Unmappable, kind_of, leaf, needed, texts, time_of
 from app.declared.model import LiveResource
-from app.declared.names import MOST_CHARACTERS, SOURCE_NAME, object_name
 from app.declared.objects import Dropped, LiveObject, LiveValue, Mapped
 from app.declared.validation import Absent, Invalid, compile_schema
 from app.kube.records import Key, Labels
 from app.served_metrics.numbers import exact
 from app.wire.label_syntax import faults_of_value
+from app.wire.object_names import MOST_CHARACTERS, SOURCE_NAME, object_name
 from app.wire.timestamps import format_time
 
 PARTS = ("spec", "status")

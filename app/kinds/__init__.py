@@ -11,15 +11,17 @@ from app.kinds._base import Kind
 _OF_STORE = ("node_metrics", "pod_metrics")
 """The modules of kinds of which the store publishes the objects as scrapes come in. All others are joined, or put in, by who wires them."""
 
+_OF_SOURCES = ("collectors", "servedmetrics")
+
 
 def published() -> tuple[Kind, ...]:
     """The kinds whose objects the store publishes. They are served always, and load no others."""
     return tuple(map(_kind, _OF_STORE))
 
 
-def of_sources() -> Kind:
-    """The kind that tells how sources are."""
-    return _kind("collectors")
+def of_sources() -> tuple[Kind, ...]:
+    """The kinds that tell how sources are, and which metrics are made of them."""
+    return tuple(map(_kind, _OF_SOURCES))
 
 
 def _kind(module: str) -> Kind:

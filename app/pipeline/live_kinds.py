@@ -16,7 +16,6 @@ from app.declared.faults import Fault
 from app.declared.live_kind import LiveKind, compile_kind
 from app.declared.live_metric import LiveMetricMapper, compile_metric
 from app.declared.loader import Loaded, Rejected
-from app.declared.names import object_name
 from app.declared.tenants import Tenant
 from app.kinds._catalog import Catalog
 from app.pipeline.grid import shift
@@ -26,6 +25,7 @@ from app.pipeline.live_series import LiveSeries
 from app.pipeline.supervise import Children
 from app.served_metrics.declared import DeclaredMetric
 from app.served_metrics.resource_metrics import KindMetrics
+from app.wire.object_names import object_name
 
 SPREAD_S = 2.0
 PER_DECLARATION_S = 0.01

@@ -93,13 +93,13 @@ async def test_collectors_tell_how_kubelets_answer() -> None:
 @pytest.mark.parametrize(
     ("settings", "kinds"),
     [
-        ({}, ["collectors", "containerstats", "nodestats", "podstats", "volumestats"]),
+        ({}, ["collectors", "containerstats", "nodestats", "podstats", "servedmetrics", "volumestats"]),
         ({"live_kinds": False}, []),
-        ({"live_kinds": False, "declarations": ("/nowhere",)}, ["collectors"]),
+        ({"live_kinds": False, "declarations": ("/nowhere",)}, ["collectors", "servedmetrics"]),
     ],
 )
 async def test_what_is_served_of_the_group(settings: dict[str, Any], kinds: list[str]) -> None:
-    """Without live kinds and declarations discovery is metrics-server's own; with either sources have their kind."""
+    """Without live kinds and declarations discovery is metrics-server's own; with either sources and metrics have their kinds."""
     async with running(**settings) as whole:
         answer = await whole.client.get(LIVE)
 
