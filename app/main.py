@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
+from ssl import TLSVersion
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -68,14 +69,16 @@ from app.served_metrics.resource_metrics import ResourceMetrics
 from app.served_metrics.values import Resource
 from app.serving.dispatch import Dispatcher
 from app.serving.server import Server, server_config
-from app.serving.tls import ServerTLS
+from app.serving.tls import Offer, ServerTLS
 from app.serving_certificate import serving_files
 from app.settings import Settings, flag_name
 from app.telemetry import Metrics, configure_logging
+from app.tls_suites import openssl_names
 from collectors.kubelet_resource import KubeletResource
 from collectors.kubelet_summary import KubeletSummary
 
 if TYPE_CHECKING:
+    from app.adapter.adapter import Adapter
     from app.cozystack.follower import Follower
     from app.pipeline.declarations import Declarations, Engine
     from app.served_metrics.pod_summary import PodSummary
@@ -135,6 +138,7 @@ class Kubeglance:
         self._pool: Pool | None = None
         self.declarations: Declarations | None = None
         self.applications: Follower | None = None
+        self.adapter: Adapter | None = None
         self.reports = Reports()
         self._metrics = Metrics(registry)
         self._versions = versions = Versions(clock, instance=secrets.randbits(10))
@@ -160,6 +164,8 @@ class Kubeglance:
         self.served_metrics.add(self._resource_metrics)
         for provider in self._built_in_metrics:
             self.served_metrics.add(provider)
+        if settings.config is not None:
+            self._adapt(settings.config)
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
@@ -212,6 +218,25 @@ class Kubeglance:
             self._declare(supervisor)
         if self._settings.cozystack:
             self._follow_cozystack(supervisor)
+        if self.adapter is not None:
+            self.adapter.queries.tasks = supervisor.children("query")
+            supervisor.guard("adapter", self.adapter.run)
+
+    def _adapt(self, file: Path) -> None:
+        """Have the rules of prometheus-adapter's file served. Others do not pay for what that takes."""
+        from app.adapter.serving import create_adapter  # noqa: PLC0415
+
+        self.adapter = create_adapter(
+            self._settings,
+            file,
+            objects=self.described,
+            client=self._client,
+            clock=self._clock,
+            reports=self.reports,
+            changed=self.served_metrics.changed,
+        )
+        self._closing.append(self.adapter.aclose)
+        self.served_metrics.add(self.adapter.metrics)
 
     def _follow_cozystack(self, supervisor: Supervisor) -> None:
         """Have the applications of Cozystack served. Others do not pay for what that takes."""
@@ -291,6 +316,8 @@ class Kubeglance:
             if self.stats is not None:
                 self.stats.expire()
             self.described.expire()
+            if self.adapter is not None:
+                self.adapter.queries.expire()
             nodes, containers = self.store.points()
             self._metrics.points(nodes=nodes, containers=containers)
             await asyncio.sleep(0 if some_left else _PULSE_S)
@@ -419,7 +446,8 @@ def serve(settings: Settings) -> int:
 async def _serve(settings: Settings, clock: Clock) -> None:
     raise_file_limit()
     files = serving_files(settings, clock)
-    tls = ServerTLS(files.certificate, files.key)
+    minimum = TLSVersion.TLSv1_3 if settings.tls_min_version == "VersionTLS13" else TLSVersion.TLSv1_2
+    tls = ServerTLS(files.certificate, files.key, offer=Offer(openssl_names(settings.tls_cipher_suites), minimum))
     connection = config.load(settings.kubeconfig, clock=clock)
     async with AsyncExitStack() as stack:
         listener = stack.enter_context(_listen(settings.bind_address, settings.secure_port))

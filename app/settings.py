@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.duration import parse_duration
+from app.tls_suites import is_suite
 
 ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 """The types of node.status.addresses (core/v1 NodeAddressType)."""
@@ -58,6 +60,11 @@ def _items(value: Any) -> Any:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
+def _lines(value: Any) -> Any:
+    """A list, or text with one item a line: for items that may have commas."""
+    return tuple(line.strip() for line in value.splitlines() if line.strip()) if isinstance(value, str) else value
+
+
 def _no_path(value: Any) -> Any:
     """The empty text is Go's way to say that a file is not set."""
     return None if value == "" else value
@@ -71,6 +78,30 @@ def _ip(value: str) -> str:
         ipaddress.ip_address(value)
     except ValueError:
         raise ValueError(f'"{value}" is not an IP address; use 0.0.0.0 or :: for all addresses') from None
+    return value
+
+
+def _url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or any(char.isspace() for char in value):
+        raise ValueError("must be a URL such as https://prometheus.monitoring.svc:9090")
+    if "@" in parts.netloc:
+        raise ValueError("must have no credentials in it: give them by a file or a header")
+    return value
+
+
+def _headers(value: tuple[str, ...]) -> tuple[str, ...]:
+    for header in value:
+        name, equals, text = header.partition("=")
+        if not equals or re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) is None or not (text.isascii() and text.isprintable()):
+            raise ValueError("must be headers such as X-Scope-OrgID=tenant: a name, =, and one line of printable ASCII")
+    return value
+
+
+def _suites(value: tuple[str, ...]) -> tuple[str, ...]:
+    unknown = [name for name in value if not is_suite(name)]
+    if unknown:
+        raise ValueError(f"unknown cipher suite {', '.join(unknown)}: write IANA names such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")
     return value
 
 
@@ -124,6 +155,9 @@ def _at_most_a_day(value: float) -> float:
     return value
 
 
+LINES = AfterValidator(_headers)
+"""Marks a setting whose items are lines, in variables and files, and flags of their own."""
+
 Seconds = Annotated[float, BeforeValidator(_seconds), Field(allow_inf_nan=False), AfterValidator(_at_most_a_day)]
 Interval = Annotated[Seconds, AfterValidator(_at_least_a_second)]
 Deadline = Annotated[Seconds, AfterValidator(_positive)]
@@ -135,6 +169,9 @@ File = Annotated[Path | None, BeforeValidator(_no_path)]
 Paths = Annotated[tuple[Path, ...], BeforeValidator(_items)]
 Address = Annotated[str, AfterValidator(_ip)]
 Networks = Annotated[tuple[str, ...], BeforeValidator(_items), AfterValidator(_networks)]
+Url = Annotated[str, AfterValidator(_url)]
+Headers = Annotated[tuple[str, ...], BeforeValidator(_lines), LINES]
+Suites = Annotated[tuple[str, ...], BeforeValidator(_items), AfterValidator(_suites)]
 AddressTypes = Annotated[tuple[str, ...], BeforeValidator(_items), AfterValidator(_address_types)]
 
 
@@ -156,6 +193,13 @@ class Settings(BaseModel):
     )
     tls_cert_file: Annotated[File, _about("Serving certificate (PEM, leaf first); read again when it changes.")] = None
     tls_private_key_file: Annotated[File, _about("Private key of the serving certificate (PEM).")] = None
+    tls_cipher_suites: Annotated[
+        Suites, _about("Cipher suites of TLS 1.2, by their IANA names; without it those of OpenSSL. Those of TLS 1.3 are always offered.")
+    ] = ()
+    tls_min_version: Annotated[
+        Literal["", "VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"],
+        _about("Lowest version of TLS: VersionTLS12 or VersionTLS13; older ones are never offered."),
+    ] = ""
     max_requests_inflight: Annotated[
         Integer, Field(ge=0), _about("Requests served at one time; more get 429. Discovery and health are never refused. 0 is no limit.")
     ] = 400
@@ -219,6 +263,31 @@ class Settings(BaseModel):
     source_allowed_networks: Annotated[
         Networks, _about("Networks that sources may reach although they are link-local or of metadata services, such as 169.254.20.10/32.")
     ] = ()
+    # prometheus-adapter's
+    config: Annotated[
+        File,
+        _about(
+            "prometheus-adapter's configuration file, whose rules are served as custom and external metrics; read again when it changes."
+        ),
+    ] = None
+    prometheus_url: Annotated[Url, _about("Prometheus that the rules of --config are asked of.")] = "https://localhost"
+    prometheus_verb: Annotated[Literal["GET", "POST"], _about("How Prometheus is asked: GET, or POST for long queries.")] = "GET"
+    prometheus_auth_incluster: Annotated[
+        Boolean, _about("Whether Prometheus is asked with the token and the CA of the pod's ServiceAccount.")
+    ] = False
+    prometheus_auth_config: Annotated[File, _about("Kubeconfig with the credentials and the CA for Prometheus.")] = None
+    prometheus_ca_file: Annotated[File, _about("CA of Prometheus' certificate (PEM); read again when it changes.")] = None
+    prometheus_client_tls_cert_file: Annotated[File, _about("Client certificate for Prometheus (PEM); read again when it changes.")] = None
+    prometheus_client_tls_key_file: Annotated[File, _about("Private key of the client certificate for Prometheus (PEM).")] = None
+    prometheus_token_file: Annotated[File, _about("File of the bearer token for Prometheus; read for each request.")] = None
+    prometheus_header: Annotated[Headers, _about("Header for Prometheus, NAME=VALUE; may be given several times.")] = ()
+    metrics_relist_interval: Annotated[
+        Seconds, AfterValidator(_positive), _about("How often the series of Prometheus are listed anew.")
+    ] = 600.0
+    metrics_max_age: Annotated[Delay, _about("Series without a sample for so long are not listed; 0s is --metrics-relist-interval.")] = 0.0
+    prometheus_query_interval: Annotated[
+        Seconds, AfterValidator(_positive), _about("How often a metric of --config is asked of Prometheus, while somebody asks for it.")
+    ] = 15.0
     # Logs
     logging_format: Annotated[Literal["text", "json"], _about("Form of the log on standard error: text or json.")] = "text"
     v: Annotated[Integer, Field(ge=0), _about("Log level: from 4 also debug messages, from 6 those of the libraries too.")] = 0
@@ -226,7 +295,7 @@ class Settings(BaseModel):
     @property
     def serves_live(self) -> bool:
         """Whether anything live is served, and so the kind that tells how sources are. Without it kubeglance is what metrics-server is."""
-        return bool(self.live_kinds or self.declarations or self.declaration_config_maps or self.cozystack)
+        return bool(self.live_kinds or self.declarations or self.declaration_config_maps or self.cozystack or self.config)
 
     @model_validator(mode="after")
     def _obey_rules(self) -> Self:
@@ -288,7 +357,22 @@ def _tenants_have_config_maps(settings: Settings) -> str | None:
     return None
 
 
+def _one_way_to_prometheus(settings: Settings) -> str | None:
+    if settings.prometheus_auth_incluster and settings.prometheus_auth_config is not None:
+        return "--prometheus-auth-incluster and --prometheus-auth-config exclude each other: remove one"
+    return None
+
+
+def _series_outlive_a_relist(settings: Settings) -> str | None:
+    if 0 < settings.metrics_max_age < settings.metrics_relist_interval:
+        return "--metrics-max-age must not be shorter than --metrics-relist-interval: metrics would come and go"
+    return None
+
+
 RULES = (
+    _pair("prometheus_client_tls_cert_file", "prometheus_client_tls_key_file"),
+    Rule(("prometheus_auth_incluster", "prometheus_auth_config"), _one_way_to_prometheus),
+    Rule(("metrics_max_age", "metrics_relist_interval"), _series_outlive_a_relist),
     _pair("tls_cert_file", "tls_private_key_file"),
     _pair("kubelet_client_certificate", "kubelet_client_key"),
     _share_of_interval("kubelet_request_timeout", "metric_resolution"),

@@ -9,10 +9,11 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
-from app.cli.metrics_server_flags import refusal
+from app.cli import adapter_flags
+from app.cli.metrics_server_flags import is_harmless, refusal
 from app.cli.suggest import nearest
 from app.duration import format_duration
-from app.settings import Settings, flag_name
+from app.settings import LINES, Settings, flag_name
 
 SETTINGS_FILE = "--settings-file"
 ENVIRONMENT_PREFIX = "KUBEGLANCE_"
@@ -22,12 +23,16 @@ _HELP = {"-h", "--help", "-help"}
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag of `kubeglance serve`. `type` is what a user writes: duration, int, string, strings, bool, file."""
+    """A flag of `kubeglance serve`. `type` is what a user writes: duration, int, string, strings, bool, file.
+
+    `joint` stands between the values of one that is given several times; "" where the last one wins.
+    """
 
     field: str
     type: str
     default: str
     description: str
+    joint: str = ""
 
     @property
     def name(self) -> str:
@@ -48,6 +53,7 @@ class Arguments:
     help: bool = False
     version: bool = False
     faults: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def all_flags() -> tuple[Flag, ...]:
@@ -58,6 +64,7 @@ def all_flags() -> tuple[Flag, ...]:
             type=_type_of(info.annotation),
             default=_default_text(info.default),
             description=info.description or "",
+            joint="" if _type_of(info.annotation) != "strings" else "\n" if LINES in info.metadata else ",",
         )
         for name, info in Settings.model_fields.items()
     )
@@ -85,6 +92,7 @@ def _default_text(default: Any) -> str:
 def parse(argv: Sequence[str]) -> Arguments:
     """Read the arguments of `kubeglance serve`. Raises nothing: faults are in the answer."""
     known = {flag.name: flag for flag in all_flags()}
+    named = known | {f"--{alias}": known[f"--{name}"] for alias, name in adapter_flags.ALIASES.items()}
     out = Arguments()
     rest = list(argv)
     while rest:
@@ -96,14 +104,17 @@ def parse(argv: Sequence[str]) -> Arguments:
             out.version = True
         elif name == SETTINGS_FILE:
             out.settings_file = value if equals else _next_value(rest, name, out)
-        elif (flag := known.get(name)) is not None:
+        elif (flag := named.get(name)) is not None:
             said = value if equals else "true" if flag.type == "bool" else _next_value(rest, name, out)
             if said is not None:
                 _store(out, flag, said)
         else:
-            out.faults.append(_unknown(word, known))
+            if _is_ignored(name):
+                out.warnings.append(f"{name}: kubeglance has no use for it, and it is ignored")
+            else:
+                out.faults.append(_unknown(word, known))
             if not equals and rest and not rest[0].startswith("-"):
-                rest.pop(0)  # most likely the value of the unknown flag: one fault is enough
+                rest.pop(0)  # most likely the value of that flag: one line is enough
     return out
 
 
@@ -127,7 +138,13 @@ def _next_value(rest: list[str], name: str, out: Arguments) -> str | None:
 def _store(out: Arguments, flag: Flag, value: str) -> None:
     """The last of several wins, but lists grow, as in pflag."""
     before = out.values.get(flag.field)
-    out.values[flag.field] = f"{before},{value}" if flag.type == "strings" and before is not None else value
+    out.values[flag.field] = f"{before}{flag.joint}{value}" if flag.joint and before is not None else value
+
+
+def _is_ignored(name: str) -> bool:
+    """Whether it is a flag of a program that kubeglance stands in for, and one whose absence changes nothing."""
+    flag = name.removeprefix("--").replace("_", "-")
+    return name.startswith("--") and (is_harmless(flag) or flag in adapter_flags.HARMLESS)
 
 
 def _unknown(word: str, known: dict[str, Flag]) -> str:

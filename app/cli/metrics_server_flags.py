@@ -1,7 +1,7 @@
 """The 103 flags that metrics-server v0.9.0 documents, and what kubeglance does with each.
 
-A Deployment of metrics-server should work with only its image changed, so every flag of its documentation has a place here. Today all
-that are not IMPLEMENTED are refused, each with a line that says why; HONOURED is where that changes when a class is built.
+A Deployment of metrics-server should work with only its image changed, so every flag of its documentation has a place here. What is
+neither IMPLEMENTED nor HARMLESS is refused, each with a line that says why.
 """
 
 from enum import Enum
@@ -11,19 +11,19 @@ class Class(Enum):
     """What becomes of a flag."""
 
     IMPLEMENTED = "implemented"
-    HARMLESS = "harmless"  # leaving it out changes nothing that a client or an auditor relies on: to be ignored with one warning
+    HARMLESS = "harmless"  # leaving it out changes nothing that a client or an auditor relies on: ignored with one warning
     WEAKENS = "weakens"  # ignoring it would open what the operator meant to close: refused for good, unless it is built
     PLANNED = "planned"  # it changes what is served or to whom, and will be built
 
 
-HONOURED = frozenset({Class.IMPLEMENTED})
-"""The classes that are accepted today."""
+HONOURED = frozenset({Class.IMPLEMENTED, Class.HARMLESS})
+"""The classes that are accepted."""
 
 _IMPLEMENTED = """
     kubeconfig metric-resolution version kubelet-certificate-authority kubelet-client-certificate kubelet-client-key
     kubelet-insecure-tls kubelet-port kubelet-preferred-address-types kubelet-request-timeout kubelet-use-node-status-port
-    shutdown-delay-duration bind-address cert-dir secure-port tls-cert-file tls-private-key-file authentication-kubeconfig
-    authorization-kubeconfig logging-format v max-requests-inflight
+    shutdown-delay-duration bind-address cert-dir secure-port tls-cert-file tls-private-key-file tls-cipher-suites tls-min-version
+    authentication-kubeconfig authorization-kubeconfig logging-format v max-requests-inflight
 """
 _PLANNED = """
     node-selector request-timeout authentication-token-webhook-cache-ttl authorization-webhook-cache-authorized-ttl
@@ -33,7 +33,7 @@ _PLANNED = """
 _WEAKENS = """
     authentication-skip-lookup client-ca-file requestheader-allowed-names requestheader-client-ca-file
     requestheader-extra-headers-prefix requestheader-group-headers requestheader-uid-headers requestheader-username-headers
-    authorization-always-allow-paths tls-cipher-suites tls-curve-preferences tls-min-version tls-sni-cert-key
+    authorization-always-allow-paths tls-curve-preferences tls-sni-cert-key
     strict-transport-security-directives audit-log-batch-buffer-size audit-log-batch-max-size audit-log-batch-max-wait
     audit-log-batch-throttle-burst audit-log-batch-throttle-enable audit-log-batch-throttle-qps audit-log-compress audit-log-format
     audit-log-maxage audit-log-maxbackup audit-log-maxsize audit-log-mode audit-log-path audit-log-truncate-enabled
@@ -69,7 +69,6 @@ _WHY = {
     Class.PLANNED: "a flag of metrics-server that kubeglance does not have yet; remove it, or stay with metrics-server if you need it",
     Class.WEAKENS: "a flag of metrics-server that kubeglance does not have, and ignoring it could weaken security; "
     "remove it if you can do without it",
-    Class.HARMLESS: "a flag of metrics-server that kubeglance has no use for; remove it: nothing changes",
 }
 
 _INSTEAD = {
@@ -84,3 +83,8 @@ def refusal(name: str) -> str | None:
     if kind is None or kind in HONOURED:
         return None
     return _INSTEAD.get(name, _WHY[kind])
+
+
+def is_harmless(name: str) -> bool:
+    """Whether metrics-server's flag `name` (without dashes) is ignored with a warning."""
+    return FLAGS.get(name) is Class.HARMLESS

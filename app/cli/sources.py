@@ -41,7 +41,7 @@ class Layers:
 
 def load(arguments: Arguments, environ: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     """The settings and lines of warning. Raises SettingsError with every fault of every source."""
-    layers = Layers(faults=list(arguments.faults))
+    layers = Layers(faults=list(arguments.faults), warnings=list(arguments.warnings))
     path = arguments.settings_file or environ.get(f"{ENVIRONMENT_PREFIX}SETTINGS_FILE", "")
     if path:
         _read_file(layers, Path(path))

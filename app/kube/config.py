@@ -66,6 +66,13 @@ def load(
     )
 
 
+def in_cluster(*, clock: Clock, environ: Mapping[str, str] = os.environ, service_account: Path = _SERVICE_ACCOUNT) -> Connection:
+    """The connection of the pod's own ServiceAccount. Raises KubeError where this is no pod."""
+    if not environ.get("KUBERNETES_SERVICE_HOST"):
+        raise KubeError("this is no pod: it has no ServiceAccount to use")
+    return _in_cluster(environ, service_account, clock)
+
+
 def own_namespace(service_account: Path = _SERVICE_ACCOUNT) -> str:
     """The namespace of the pod that we run in, "" if this is none."""
     try:

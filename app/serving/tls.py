@@ -10,6 +10,7 @@ import ssl
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import structlog
 from cryptography import x509
@@ -22,6 +23,16 @@ _log = structlog.get_logger(__name__)
 
 KeyPair = tuple[bytes, bytes]
 """Certificate chain (leaf first) and private key, both PEM."""
+
+
+class Offer(NamedTuple):
+    """What handshakes may agree on. `ciphers` are the suites of TLS 1.2 in OpenSSL's words, "" for its own choice."""
+
+    ciphers: str = ""
+    minimum: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
+
+
+_USUAL = Offer()
 
 
 class GenerationContext(ssl.SSLContext):
@@ -53,14 +64,15 @@ class ServerTLS:
     Give `context` to the listener, call `use_bundle` when the bundle changes (Trust.on_change) and `reload_if_changed` every few seconds.
     """
 
-    def __init__(self, certificate_file: Path, key_file: Path, bundle: TrustBundle | None = None) -> None:
-        """Raise SettingsError if the pair cannot be used: a server never starts with a bad one."""
+    def __init__(self, certificate_file: Path, key_file: Path, bundle: TrustBundle | None = None, *, offer: Offer | None = None) -> None:
+        """Raise SettingsError if the pair or the offer cannot be used: a server never starts with a bad one."""
         self._files = (certificate_file, key_file)
         self._bundle = bundle or TrustBundle()
+        self._offer = offer or _USUAL
         self._refused: KeyPair | str | None = None
         try:
             self._pair = self._read()
-            current = build_context(self._pair, self._bundle)
+            current = build_context(self._pair, self._bundle, self._offer)
         except (OSError, ssl.SSLError, ValueError) as exc:
             raise SettingsError([f"the serving certificate {certificate_file} with key {key_file} cannot be used: {exc}"]) from exc
         self.context = CurrentContext(ssl.PROTOCOL_TLS_SERVER)
@@ -69,7 +81,7 @@ class ServerTLS:
     def use_bundle(self, bundle: TrustBundle) -> None:
         """Believe the authorities of `bundle` from the next handshake on."""
         try:
-            self.context.current = build_context(self._pair, bundle)
+            self.context.current = build_context(self._pair, bundle, self._offer)
         except (OSError, ssl.SSLError, ValueError) as exc:
             _log.error("the trust bundle cannot be used for TLS, the last good one stays", error=str(exc), generation=bundle.generation)
             return
@@ -89,7 +101,7 @@ class ServerTLS:
                 return False
             if pair == self._refused:
                 return False
-            context = build_context(pair, self._bundle)
+            context = build_context(pair, self._bundle, self._offer)
         except (OSError, ssl.SSLError, ValueError) as exc:
             if (pair or str(exc)) != self._refused:
                 _log.error(
@@ -115,7 +127,7 @@ class ServerTLS:
         return (self._files[0].read_bytes(), self._files[1].read_bytes())
 
 
-def build_context(pair: KeyPair, bundle: TrustBundle) -> GenerationContext:
+def build_context(pair: KeyPair, bundle: TrustBundle, offer: Offer = _USUAL) -> GenerationContext:
     """A fresh server context, for there is no way to take an authority out of an old one. Raises ValueError, OSError or SSLError.
 
     - Sessions are not resumed by ticket (num_tickets, OP_NO_TICKET): a resumed session has no verified chain. TLS 1.2 resumption by
@@ -125,7 +137,9 @@ def build_context(pair: KeyPair, bundle: TrustBundle) -> GenerationContext:
     """
     context = GenerationContext(ssl.PROTOCOL_TLS_SERVER)
     context.trust_generation = bundle.generation
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.minimum_version = offer.minimum
+    if offer.ciphers:
+        context.set_ciphers(offer.ciphers)
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION | ssl.OP_CIPHER_SERVER_PREFERENCE
     context.num_tickets = 0
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT

@@ -8,6 +8,23 @@ from app.cli.flags import all_flags, parse
 from app.cli.metrics_server_flags import FLAGS, HONOURED, Class, refusal
 from app.settings import Settings
 
+RELEASED_ADAPTER = [
+    "--cert-dir=/var/run/serving-cert",
+    "--config=/etc/adapter/config.yaml",
+    "--metrics-relist-interval=1m",
+    "--prometheus-url=https://prometheus.monitoring.svc:9090/",
+    "--secure-port=6443",
+    (
+        "--tls-cipher-suites="
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305,TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,"
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,"
+        "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA,"
+        "TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA,TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA,TLS_RSA_WITH_AES_128_GCM_SHA256,"
+        "TLS_RSA_WITH_AES_256_GCM_SHA384,TLS_RSA_WITH_AES_128_CBC_SHA,TLS_RSA_WITH_AES_256_CBC_SHA"
+    ),
+]
+"""The args of prometheus-adapter v0.12.0's deployment.yaml."""
+
 RELEASED = (
     "--cert-dir=/tmp",
     "--secure-port=10250",
@@ -75,7 +92,6 @@ def test_flags_are_read_as_pflag_reads_them(argv: list[str], expected: dict[str,
         pytest.param(["--kubelet-port"], "--kubelet-port: needs a value: write --kubelet-port=VALUE", id="no-value"),
         pytest.param(["serve"], '"serve": is no flag', id="positional"),
         pytest.param(["--audit-log-path=-"], "--audit-log-path: a flag of metrics-server that kubeglance does not have", id="weakens"),
-        pytest.param(["--profiling=false"], "--profiling: a flag of metrics-server that kubeglance has no use for", id="harmless"),
         pytest.param(["--node-selector=a=b"], "--node-selector: a flag of metrics-server that kubeglance does not have yet", id="planned"),
         pytest.param(["-l", "a=b"], "-l: a flag of metrics-server that kubeglance does not have yet", id="planned-short"),
         pytest.param(["--deprecated-kubelet-completely-insecure"], "kubelets are asked over HTTPS only", id="own-words"),
@@ -101,6 +117,36 @@ def test_the_arguments_of_metrics_servers_release_are_accepted() -> None:
     assert 5 == len(arguments.values)
 
 
+def test_the_arguments_of_prometheus_adapters_release_are_accepted() -> None:
+    """deploy/manifests/deployment.yaml of v0.12.0 works with only its image changed."""
+    arguments = parse(RELEASED_ADAPTER)
+    settings = Settings.model_validate(arguments.values)
+
+    assert ([], []) == (arguments.faults, arguments.warnings)
+    assert ("/etc/adapter/config.yaml", 60.0, 6443) == (str(settings.config), settings.metrics_relist_interval, settings.secure_port)
+
+
+@pytest.mark.parametrize("word", ["--profiling=false", "--logtostderr=true", "--client-qps=1000", "--disable-http2", "--log_dir=x"])
+def test_what_kubeglance_has_no_use_for_is_ignored_with_a_warning(word: str) -> None:
+    """Flags of metrics-server and of prometheus-adapter whose absence changes nothing."""
+    arguments = parse([word, "--v=1"])
+
+    assert ([], {"v": "1"}, 1) == (arguments.faults, arguments.values, len(arguments.warnings))
+    assert "it is ignored" in arguments.warnings[0]
+
+
+def test_headers_for_prometheus_may_have_commas_and_be_several() -> None:
+    """Each is a flag of its own, or a line of a variable."""
+    arguments = parse(["--prometheus-header=Accept-Language=de, en", "--prometheus-header", "X-Scope-OrgID=a"])
+
+    assert ("Accept-Language=de, en", "X-Scope-OrgID=a") == Settings.model_validate(arguments.values).prometheus_header
+
+
+def test_the_kubeconfig_of_the_adapter_is_ours() -> None:
+    """It has one for what it lists, and so do we."""
+    assert {"kubeconfig": "/x"} == parse(["--lister-kubeconfig=/x"]).values
+
+
 def test_help_version_and_settings_file_are_no_settings() -> None:
     """They say what to do, not how to serve."""
     arguments = parse(["--help", "--version", "--settings-file", "x.yaml"])
@@ -122,7 +168,7 @@ def test_implemented_flags_are_exactly_those_that_settings_has() -> None:
 
 @pytest.mark.parametrize("name", sorted(FLAGS))
 def test_flags_that_are_not_implemented_are_refused(name: str) -> None:
-    """Until a class is built, none of its flags is silently accepted."""
+    """None of a class that is not honoured is silently accepted."""
     assert (FLAGS[name] in HONOURED) == (refusal(name) is None)
 
 

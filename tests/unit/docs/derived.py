@@ -42,7 +42,7 @@ def metrics_server_table() -> str:
         Class.IMPLEMENTED: "Works, with the same meaning",
         Class.PLANNED: "Refused until it is built",
         Class.WEAKENS: "Refused: ignoring it could weaken security",
-        Class.HARMLESS: "Refused today, to be ignored with a warning: kubeglance has no use for it",
+        Class.HARMLESS: "Ignored with a warning: kubeglance has no use for it",
     }
     rows = ["| what becomes of it | flags |", "|---|---|"]
     for kind, text in said.items():

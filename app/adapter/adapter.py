@@ -1,0 +1,155 @@
+"""The adapter as a whole: reads the file, lists series, and has what they are served. One task of its own."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import structlog
+
+from app.adapter.config import Config, parse
+from app.adapter.discovery import Discovery
+from app.adapter.prometheus import Prometheus
+from app.adapter.provider import AdapterMetrics, DescribedObjects
+from app.adapter.queries import Queries
+from app.adapter.resources import Client, Resources
+from app.cache.reports import MOST_FAILING, Report, Reports, TargetReport
+from app.clock import Clock
+from app.errors import KubeError
+from collectors._base import Cause
+
+NAME = "prometheus-adapter"
+_LOOK_S = 10.0
+"""How often the file is looked at."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Adapter:
+    """Serves an adapter file. `changed` is called when what is listed may be another."""
+
+    def __init__(
+        self,
+        file: Path,
+        prometheus: Prometheus,
+        *,
+        objects: DescribedObjects,
+        client: Client,
+        clock: Clock,
+        reports: Reports,
+        relist_interval: float,
+        max_age: float,
+        query_interval: float,
+        changed: Callable[[], None],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._file = file
+        self._prometheus = prometheus
+        self._client = client
+        self._clock = clock
+        self._reports = reports
+        self._relist_interval = relist_interval
+        self._max_age = max_age
+        self._changed = changed
+        self._sleep = sleep
+        self._resources = Resources()
+        self.queries = Queries(prometheus, clock, interval=query_interval)
+        self.metrics = AdapterMetrics(self.queries, objects, self._resources.find)
+        self.config = Config()
+        self._discovery = Discovery((), prometheus, self._resources.find, clock, max_age=max_age)
+        self._content: bytes | None = None
+        self._fault = ""
+        self._listed: float | None = None
+        self._said: dict[str, str] = {}
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._prometheus.aclose()
+
+    async def run(self) -> None:
+        """Look at the file, and list the series where it changed or their time has come."""
+        while True:
+            changed = self._read()
+            now = self._clock.monotonic()
+            patience = self._relist_interval if self._discovery.listed_once else _LOOK_S
+            if changed or self._listed is None or now - self._listed >= patience:
+                self._listed = now
+                await self._relist()
+            await self._sleep(min(_LOOK_S, self._relist_interval))
+
+    async def _relist(self) -> None:
+        try:
+            await self._resources.refresh(self._client)
+        except KubeError as exc:
+            _log.warning("the cluster does not tell its resources: rules use those that every cluster has", error=str(exc))
+        began = self._clock.wall()
+        await self._discovery.relist()
+        self.metrics.put(self._discovery.metrics)
+        if self._discovery.listed_once or not self.config.rules:
+            self.metrics.not_listed = ""
+        elif self._discovery.troubles:
+            self.metrics.not_listed = (
+                f"the series of Prometheus were not listed yet: {next(iter(self._discovery.troubles.values())).message}"
+            )
+        self._tell()
+        self._report(began)
+        self._changed()
+
+    def _read(self) -> bool:
+        """Read the file if it is another. A file that cannot be read leaves the rules as they are."""
+        try:
+            content = self._file.read_bytes()
+        except OSError as exc:
+            error = f"cannot read {self._file}: {exc.strerror}"
+            if error != self._fault:
+                _log.error("the adapter's file cannot be read, and the rules stay as they are", error=error)
+            self._fault = error
+            return False
+        if content == self._content:
+            return False
+        self._content, self._fault = content, ""
+        self.config = parse(content, str(self._file))
+        for fault in self.config.faults:
+            _log.error("a rule of the adapter's file cannot be used", fault=str(fault))
+        if self.config.resource_rules:
+            _log.warning(
+                "resourceRules of the adapter's file are not used: metrics.k8s.io is served from the kubelets", file=str(self._file)
+            )
+        self._discovery = self._discovery.successor(self.config.rules)
+        return True
+
+    def _tell(self) -> None:
+        """Log what is new of the rules' troubles."""
+        said = {place: trouble.message for place, trouble in self._discovery.troubles.items()}
+        for place, message in said.items():
+            if self._said.get(place) != message:
+                _log.warning("a rule of the adapter's file cannot be listed anew", rule=place, error=message)
+        self._said = said
+
+    def _report(self, began: float) -> None:
+        """Tell how the rules are: each is a target."""
+        now = self._clock.wall()
+        troubles = self._discovery.troubles
+        failing = [TargetReport(place, each.cause, each.message, each.since, 1) for place, each in troubles.items()]
+        faults = [str(fault) for fault in self.config.faults]
+        failing += [TargetReport(fault, Cause.MAPPING, fault, int(began * 1e9), 1) for fault in faults]
+        rules = len(self.config.rules)
+        self._reports.put(
+            Report(
+                name=NAME,
+                source="prometheus",
+                targets=rules + len(faults),
+                healthy=rules - len(troubles),
+                items=len(self._discovery.metrics),
+                dropped=0,
+                interval=self._relist_interval,
+                ttl=0.0,
+                last=int(now * 1e9),
+                took=now - began,
+                next=int((now + self._relist_interval) * 1e9),
+                endpoint=self._prometheus.server.url,
+                file=str(self._file),
+                error=failing[0].message if failing else "",
+                invalid=self._fault or (faults[0] if faults else ""),
+                failing=tuple(failing[:MOST_FAILING]),
+            )
+        )
