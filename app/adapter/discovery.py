@@ -53,13 +53,13 @@ class Lists(Protocol):
 
 
 class Discovery:
-    """The metrics of some rules. `troubles` are those of the last relist by the rule's place."""
+    """The metrics of some rules. `troubles` are those of the last relist by the rule's place; `find` finds resources."""
 
     def __init__(self, rules: Sequence[Rule], lists: Lists, find: Find, clock: Clock, *, max_age: float) -> None:
         """`max_age` (s): series without a sample for so long are not listed."""
         self._rules = rules
         self._lists = lists
-        self._find = find
+        self.find = find
         self._clock = clock
         self._max_age = max_age
         self._shapes: dict[str, list[Shape]] = {}
@@ -73,7 +73,7 @@ class Discovery:
 
     def successor(self, rules: Sequence[Rule]) -> "Discovery":
         """One for other rules. The lists of those queries that they share stay, and so does what is served until the next relist."""
-        after = Discovery(rules, self._lists, self._find, self._clock, max_age=self._max_age)
+        after = Discovery(rules, self._lists, self.find, self._clock, max_age=self._max_age)
         queries = {rule.series_query for rule in rules}
         after._shapes = {query: shapes for query, shapes in self._shapes.items() if query in queries}
         after.metrics = self.metrics
@@ -98,7 +98,7 @@ class Discovery:
             if (error := failed.get(rule.series_query)) is not None:
                 troubles[rule.place] = self._trouble(rule, error.cause, error.message)
             try:
-                association = Association(rule.template, rule.overrides, self._find)
+                association = Association(rule.template, rule.overrides, self.find)
                 for listed in _listed(rule, association, self._shapes.get(rule.series_query, ())):
                     metrics[listed.resource, listed.metric] = listed
             except NamingError as exc:

@@ -69,8 +69,9 @@ def _translated(found: re.Match[str]) -> str:
 
 
 class Names(Struct, frozen=True):
-    """What metrics are called. `output` has $1, ${1}x, $name, and $$ for a dollar; "" where the pattern says it."""
+    """What metrics are called: `matches` is as it is written, `output` has $1, ${1}x, $name, and $$ for a dollar."""
 
+    matches: str
     pattern: re.Pattern[str]
     output: str
 
@@ -79,7 +80,7 @@ class Names(Struct, frozen=True):
         found = self.pattern.search(series)
         if found is None:
             return None
-        groups = {**{str(index): text or "" for index, text in enumerate((found.group(), *found.groups()))}}
+        groups = {str(index): text or "" for index, text in enumerate((found.group(), *found.groups()))}
         groups |= {name: text or "" for name, text in found.groupdict().items()}
 
         def one(expansion: re.Match[str]) -> str:
@@ -95,7 +96,7 @@ def names(matches: str, output: str) -> Names:
         if pattern.groups > 1:
             raise NamingError(f'{matches!r} has {pattern.groups} groups, so that "as" must say which one is the name')
         output = "$1" if pattern.groups else "$0"
-    return Names(pattern, output)
+    return Names(matches or ".*", pattern, output)
 
 
 class Association:

@@ -139,8 +139,8 @@ def external_query(listed: Listed, question: Question) -> str:
 
 
 def custom_queries(listed: Listed, label: str, namespace: str, question: Question, names: Sequence[str]) -> Sequence[str]:
-    """The queries that give the metric of the objects `names`: one for all objects that there are where the rule allows it, else as many as
-    keep each within MOST_BYTES. Raises QueryError and NamingError."""
+    """The queries that give the metric of the objects `names`, of all if there are none: one for all objects that there are where the rule
+    allows it, else as many as keep each within MOST_BYTES. Raises QueryError and NamingError."""
     matchers = selected(question.series)
     if namespace:
         matchers.append(equal(listed.association.label(NAMESPACES), namespace))
@@ -148,7 +148,7 @@ def custom_queries(listed: Listed, label: str, namespace: str, question: Questio
     def query(objects: Matcher) -> str:
         return build(listed.rule.query, listed.series, [*matchers, objects], (label,))
 
-    if listed.rule.by_object:
+    if listed.rule.by_object or not names:
         return [query(present(label))]
     return [query(named(label, piece)) for piece in in_pieces(names, MOST_BYTES // 2)]
 

@@ -69,6 +69,18 @@ def _check(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
     return run(argv)
 
 
+def _explain(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    from app.cli.explain import run  # noqa: PLC0415 -- see the module
+
+    return run(argv, environ)
+
+
+def _convert(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    from app.cli.convert import run  # noqa: PLC0415 -- see the module
+
+    return run(argv, environ)
+
+
 def _schema(argv: Sequence[str], _environ: Mapping[str, str]) -> int:
     from app.cli.schema import run  # noqa: PLC0415 -- see the module
 
@@ -91,6 +103,8 @@ COMMANDS = {
     "render": Command("print what kubectl would of a sample of what a source answers", _render),
     "test": Command("run the tests that declarations bring along", _test),
     "probe": Command("make one real collection of a declaration and show each step", _probe),
+    "explain": Command("show what leads to a metric of prometheus-adapter's file", _explain),
+    "convert": Command("print the metrics of prometheus-adapter's file as declarations", _convert),
     "schema": Command("print the JSON Schema of declarations, for editors", _schema),
     "version": Command("print the version", _version),
 }
