@@ -33,13 +33,14 @@ class LoopClock:
     """Follows the running loop's time: with looptime a test sleeps hours in no time, and this clock agrees."""
 
     def __init__(self, wall: float = EPOCH) -> None:
-        self._offset = wall - asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self._offset = wall - self._loop.time()
 
     def wall(self) -> float:
-        return asyncio.get_running_loop().time() + self._offset
+        return self._loop.time() + self._offset
 
     def monotonic(self) -> float:
-        return asyncio.get_running_loop().time()
+        return self._loop.time()
 
     def jump(self, seconds: float) -> None:
         self._offset += seconds

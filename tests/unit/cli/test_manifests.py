@@ -115,7 +115,9 @@ def test_what_is_of_the_whole_cluster_is_not_for_viewers_of_a_namespace() -> Non
         "live.kubeglance.io": ["containerstats", "podstats", "volumestats"],
         "metrics.k8s.io": ["nodes", "pods"],
     }
-    assert cluster["rules"] == [{"apiGroups": ["live.kubeglance.io"], "resources": ["collectors", "nodestats", "servedmetrics"], "verbs": ["get", "list"]}]
+    assert cluster["rules"] == [
+        {"apiGroups": ["live.kubeglance.io"], "resources": ["collectors", "nodestats", "servedmetrics"], "verbs": ["get", "list"]}
+    ]
     assert [name for name, role in roles.items() if any("aggregate-to" in label for label in role["metadata"]["labels"])] == [
         "system:kubeglance:reader"
     ]

@@ -17,6 +17,7 @@ from app.cli.main import main
 from app.cli.rendered import Rendered, read_response, rendered
 from tests.unit.cli.test_manifests import kubectl
 from tests.unit.declared.canonical import COOL, QUEUES
+from tests.unit.declared.metrics import ORDERS
 
 RESPONSE: dict[str, Any] = {
     "page_count": 1,
@@ -192,6 +193,14 @@ def test_a_static_source_needs_no_input(files: Path, capsys: pytest.CaptureFixtu
     assert "NAMESPACE   NAME    MESSAGE\ndefault     hello   Hello from CoolResource\n" == capsys.readouterr().out
 
 
+def test_a_trend_begins_with_what_is_seen(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As with the first collection of the server."""
+    history = "  subresources: {history: {points: 8, trend: .status.ready, glyphs: ascii}}\n"
+    (files / "trend.yaml").write_text(QUEUES.rstrip("\n") + "\n" + history)
+    assert main(["render", "trend.yaml", "--input", "in.json", "-o", "wide"]) == 1
+    assert ["TREND", ".......8", ".......8"] == [line.split()[-1] for line in capsys.readouterr().out.splitlines()]
+
+
 def test_cells_that_are_blank_for_an_error_are_told(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "bad.yaml").write_text(COOL.replace("jsonPath: .spec.message", "cel: spec.message.substring(99)"))
     assert main(["render", "bad.yaml"]) == 0
@@ -306,3 +315,16 @@ def test_the_real_kubectl_prints_the_same(served: tuple[Serve, Rendered], tmp_pa
     assert serve.kubectl(tmp_path) == f"{table(result.table, wide=False, namespaces=namespaces)}\n"
     assert serve.kubectl(tmp_path, "-o", "wide") == f"{table(result.table, wide=True, namespaces=namespaces)}\n"
     assert serve.kubectl(tmp_path, "-o", "yaml") == yaml_text(listed(result))
+
+
+def test_a_metric_is_rendered_as_its_series(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exact numbers, and what could not be used on standard error."""
+    file = tmp_path / "metric.yaml"
+    file.write_text(ORDERS.replace("items: []", "items: [{region: eu, waiting: 12.50}, {region: us, waiting: null}]"))
+
+    assert main(["render", str(file)]) == 1
+    printed = capsys.readouterr()
+    assert ["OBJECT   LABELS      VALUE", "         region=eu   12.5"] == [line[:26].rstrip() for line in printed.out.splitlines()]
+    assert "dropped: item 1: sample.value: is null\n" == printed.err
+    main(["render", str(file), "-o", "yaml"])
+    assert 'value: "12.5"' in capsys.readouterr().out

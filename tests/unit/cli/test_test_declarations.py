@@ -101,3 +101,42 @@ def test_wrong_use_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["test", str(tmp_path / "none")]) == 2
     assert "there is no such file or folder" in capsys.readouterr().err
     assert main(["test"]) == 2
+
+
+METRIC = """\
+apiVersion: kubeglance.io/v1alpha1
+kind: LiveMetric
+metadata: {name: requests}
+spec:
+  api: custom
+  name: http_requests
+  describes: {resource: pods}
+  source: {static: {items: []}}
+  items: response.items
+  sample: {object: {namespace: item.namespace, name: item.pod}, value: item.value, labels: {code: item.code}}
+  tests:
+  - name: of two items
+    input: {items: [{namespace: shop, pod: web-1, value: 1.50, code: "200"}, {namespace: shop, pod: web-2, value: null}]}
+    expect: EXPECT
+"""
+SERIES = "shop/web-1{code=200}"
+
+
+@pytest.mark.parametrize(
+    ("expect", "says"),
+    [
+        ({"count": 1, "dropped": 1, "series": [{"object": "shop/web-1", "labels": {"code": "200"}, "value": 1.5}]}, []),
+        ({"series": [{"object": "shop/web-1", "labels": {"code": "200"}, "value": "1500e-3"}]}, []),
+        ({"count": 2, "dropped": 0}, [f"count: expected 2, found 1: {SERIES}", "dropped: expected 0, found 1"]),
+        ({"series": [{"object": "shop/web-1", "labels": {"code": "200"}, "value": 2}]}, ["series[0]: expected 2, found 1.5"]),
+        ({"series": [{"object": "shop/web-2", "value": 0}]}, [f"series[0]: expected shop/web-2{{}}, found {SERIES}"]),
+    ],
+)
+def test_metrics_expect_series(expect: dict[str, Any], says: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By object and labels, with their numbers."""
+    (tmp_path / "metric.yaml").write_text(METRIC.replace("EXPECT", json.dumps(expect)))
+
+    assert main(["test", str(tmp_path)]) == (1 if says else 0)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("FAIL  requests: of two items" if says else "ok    requests: of two items")
+    assert says == [line.strip() for line in lines[1 : len(says) + 1] if says]
