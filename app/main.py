@@ -241,6 +241,7 @@ class Kubeglance:
     def _follow_cozystack(self, supervisor: Supervisor) -> None:
         """Have the applications of Cozystack served. Others do not pay for what that takes."""
         from app.cozystack.follower import OWNER, Follower  # noqa: PLC0415
+        from app.declared.pod_logs import PodLogs  # noqa: PLC0415
         from app.kube.objects import ClusterWatches  # noqa: PLC0415
 
         watches = ClusterWatches(self._client, self._clock, supervisor.children("watch"), declaration=OWNER)
@@ -248,6 +249,7 @@ class Kubeglance:
             watches,
             self.catalog.put,
             group=self._settings.cozystack_group,
+            logs=PodLogs(self._client, self._access),
             versions=self._versions,
             reports=self.reports,
             clock=self._clock,

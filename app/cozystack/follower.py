@@ -5,7 +5,7 @@ Both are watched. What did not change is not projected again: a release that is 
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import structlog
 
@@ -18,7 +18,8 @@ from app.cozystack.kinds import kind_of
 from app.cozystack.projection import GROUP as RELEASES_OF
 from app.cozystack.projection import LABEL_GROUP, LABEL_KIND, Release, project
 from app.cozystack.projection import kind_of as kind_of_release
-from app.declared.objects import LiveObject
+from app.declared.objects import LiveObject, LiveValue
+from app.declared.pod_logs import PodLogs
 from app.kinds._catalog import Served
 from app.kube.records import Key
 from collectors._base import CollectError
@@ -45,10 +46,10 @@ class _Projected(NamedTuple):
 class _Application:
     """One kind that is served: its definition, its objects, and what each was projected from."""
 
-    def __init__(self, definition: Definition, group: str, version: int) -> None:
+    def __init__(self, definition: Definition, group: str, logs: PodLogs, version: int) -> None:
         self.definition = definition
         self.collection = Collection(why=lambda _key: None, version=version)
-        self.served = Served(kind_of(definition, group), self.collection)
+        self.served = Served(kind_of(definition, group, (logs.subresource(definition.kind, _release_of),)), self.collection)
         self._projected: dict[Key, _Projected] = {}
 
     def publish(self, releases: Sequence[Release], observed: int, versions: Versions) -> None:
@@ -75,6 +76,11 @@ class _Application:
             self.collection.replace([Item(key, labels, version, value) for key, labels, value in put], gone, version)
 
 
+def _release_of(application: LiveValue) -> Release:
+    """The HelmRelease behind an application: it tells whose pods are meant."""
+    return cast("Release", application.item)
+
+
 class Follower:
     """`run` goes on for ever. `put` is the Catalog's."""
 
@@ -84,14 +90,16 @@ class Follower:
         put: Callable[[Mapping[str, Sequence[Served]]], None],
         *,
         group: str,
+        logs: PodLogs,
         versions: Versions,
         reports: Reports,
         clock: Clock,
     ) -> None:
-        """`group` is the group in which the kinds are served."""
+        """`group` is the group in which the kinds are served, `logs` answers /log of their objects."""
         self._cluster = cluster
         self._put = put
         self._group = group
+        self._logs = logs
         self._versions = versions
         self._reports = reports
         self._clock = clock
@@ -179,7 +187,7 @@ class Follower:
         applications = {
             name: old
             if (old := self._applications.get(name)) is not None and old.definition == definition
-            else _Application(definition, self._group, self._versions.next())
+            else _Application(definition, self._group, self._logs, self._versions.next())
             for name, definition in wanted.items()
         }
         if applications != self._applications:

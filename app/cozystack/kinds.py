@@ -8,7 +8,7 @@ import msgspec
 
 from app.cozystack.definition import Definition
 from app.declared.objects import LiveValue
-from app.kinds._base import Cell, Column, Kind
+from app.kinds._base import Cell, Column, Kind, Subresource
 from app.kube.records import Key, Labels
 
 VERSION = "v1alpha1"
@@ -38,8 +38,8 @@ _STATUS = {
 _encode = msgspec.json.Encoder().encode
 
 
-def kind_of(definition: Definition, group: str) -> Kind:
-    """The kind of a definition in `group`."""
+def kind_of(definition: Definition, group: str, subresources: tuple[Subresource, ...] = ()) -> Kind:
+    """The kind of a definition in `group`, with what is served below its objects."""
     return Kind(
         group=group,
         versions=(VERSION,),
@@ -58,6 +58,7 @@ def kind_of(definition: Definition, group: str) -> Kind:
         json=_json,
         cells=_cells,
         uid=lambda key, _value: uid(group, definition.kind, key),
+        subresources=subresources,
         edit=f'change the HelmRelease "{definition.prefix}NAME" of that namespace (helm.toolkit.fluxcd.io) instead',
     )
 
