@@ -1,5 +1,6 @@
 """/raw: the item as it came, and no secret in it."""
 
+import functools
 import json
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.auth.identity import User
 from app.kinds._base import Asked
-from app.kinds._raw import raw
+from app.kinds._raw import CUT, MOST_DEEP, raw
 from tests.fakes.kinds import make_item
 
 
@@ -34,12 +35,24 @@ async def item(value: Any) -> Any:
         ({1: "a"}, {"1": "a"}),
         (datetime(2026, 1, 2, tzinfo=UTC), "2026-01-02 00:00:00+00:00"),
         ("\ud800", "?"),
+        ({"\ud800": 1}, {"?": 1}),
         (None, None),
     ],
 )
 async def test_item(value: Any, told: Any) -> None:
     """Secrets are masked wherever they stand, in keys and in numbers too; what JSON cannot have becomes text."""
     assert told == await item(value)
+
+
+async def test_what_is_nested_too_deep_is_cut() -> None:
+    """A source may send more levels than anybody can go through."""
+    deep = functools.reduce(lambda inner, _: [inner], range(900), "s3cret")
+
+    told = await item({"name": "q", "v": deep})
+
+    assert "q" == told["name"]
+    assert MOST_DEEP - 1 == json.dumps(told["v"]).count("[")
+    assert CUT in json.dumps(told)
 
 
 @given(st.recursive(st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()), st.lists))
