@@ -9,7 +9,7 @@ from app.clock import Clock
 from app.kube.records import Key
 from app.served_metrics.kept import Kept
 from app.served_metrics.objects import Described, Objects, Unavailable
-from app.served_metrics.values import Absent, Answer, Api, Entry, Question, Resource, Series, State
+from app.served_metrics.values import PODS, Absent, Answer, Api, Entry, Question, Resource, Series, State
 from app.wire.timestamps import format_time
 
 _NO_OBJECT: Key = ("", "")
@@ -135,7 +135,8 @@ class DeclaredMetrics:
         if any(key in of_objects for key in keys):
             return "no series fulfils the metric selector"
         if of_objects:
-            return f"{metric.declaration} has samples of other {question.resource}{_in(namespace)}, and none of those asked for"
+            others = f"{metric.declaration} has samples of other {question.resource}{_in(namespace)}, and none of those asked for"
+            return f"{others}{_hint(question)}"
         return self._why(metric, now)
 
     def _stand_in(self, metric: DeclaredMetric, key: Key | None, now: float) -> Series | None:
@@ -169,6 +170,13 @@ def _failing(metric: DeclaredMetric, report: Report, wall: float) -> str:
     last = f"; expired: its last good collection was at {format_time(report.last)}" if report.last else "; it never gave any"
     since = f"for {max(0, round(wall - trouble.since / 1e9))} s"
     return f"the source of {metric.declaration} fails ({trouble.cause}, {since}): {trouble.message}{last}"
+
+
+def _hint(question: Question) -> str:
+    """An HPA selects the pods of its own target, whatever its metric is about."""
+    if question.resource != PODS or question.name is not None or question.objects.empty:
+        return ""
+    return "; an HPA asks for the pods of its target: for a metric of others use the type Object or External"
 
 
 def _in(namespace: str) -> str:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
@@ -17,6 +18,7 @@ from app.declared.tenants import Tenant
 from app.declared.texts import Text
 from collectors import static
 from tests.fakes.declared import live_resource, text_of
+from tests.unit.declared.metrics import ORDERS
 
 QUEUES, TABLES = live_resource("queues"), live_resource("tables")
 BROKEN = live_resource("queues", interval="5x")
@@ -280,3 +282,40 @@ def test_whatever_is_edited_what_is_in_force_is_the_last_good_of_what_is_there(e
         in_force = {name.partition(".")[0]: f"{each.resource.spec.interval:g}s" for name, each in loaded.declarations.items()}
         assert in_force == wanted
         assert bool(loaded.rejected) == (edit == "no YAML" or "5x" in edit)
+
+
+def _metric(**spec: Any) -> dict[str, Any]:
+    said: dict[str, Any] = yaml.safe_load(ORDERS)
+    del said["spec"]["namespaces"]
+    return {**said, "spec": {**said["spec"], **spec}}
+
+
+def test_tenants_metrics_of_one_name_are_in_force_side_by_side(loads: _Loads) -> None:
+    """Each keeps its last good version by itself, and goes by itself."""
+    loads.tenants = {"shop": Tenant(()), "alpha": Tenant(())}
+
+    def load(shop: Any, alpha: Any) -> Loaded:
+        texts = {"shop": shop, "alpha": alpha}
+        return loads.load(*(Text(f"configmap {name}/m:a.yaml", _text(said), name) for name, said in texts.items() if said is not None))
+
+    assert {"orders.alpha", "orders.shop"} == load(_metric(), _metric()).declarations.keys()
+
+    spoiled = load(_metric(interval="5x"), _metric(interval="20s"))
+    assert {"orders.alpha", "orders.shop"} == spoiled.declarations.keys()
+    assert [("orders.shop", True)] == [(each.name, each.served) for each in spoiled.rejected]
+    assert 15.0 == spoiled.declarations["orders.shop"].resource.spec.interval
+    assert 20.0 == spoiled.declarations["orders.alpha"].resource.spec.interval
+
+    assert ["orders.shop"] == list(load(_metric(), None).declarations)
+
+
+def test_of_metrics_that_overlap_the_one_in_force_stays(loads: _Loads) -> None:
+    """Whichever comes first in the order of files."""
+    first = _metric(namespaces=["shop"])
+    second = {**_metric(namespaces="any"), "metadata": {"name": "all-orders"}}
+    loads.own(b=first)
+    loaded = loads.own(a=second, b=first)
+
+    assert ["orders"] == list(loaded.declarations)
+    (rejected,) = loaded.rejected
+    assert "overlaps: external metric orders_waiting is served by orders" in rejected.faults[0].message

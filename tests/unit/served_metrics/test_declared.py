@@ -127,7 +127,13 @@ ALL = (of("web-1", 1, code="200"), of("web-1", 2, code="500"), of("web-2", 3, co
         ({"namespace": "", "objects": "app=web", "series": "!code"}, [("alpha/web-1", 5)]),
         ({"name": "db-1", "series": "code=200"}, "no series fulfils the metric selector"),
         ({"name": "gone-1"}, "there is no gone-1 among the pods in namespace shop"),
-        ({"objects": "app=none"}, "d has samples of other pods in namespace shop, and none of those asked for"),
+        (
+            {"objects": "app=none"},
+            (
+                "d has samples of other pods in namespace shop, and none of those asked for; an HPA asks for the pods of its target: for a "
+                "metric of others use the type Object or External"
+            ),
+        ),
     ],
 )
 async def test_series_by_object_and_selectors(asked: dict[str, str], expected: object) -> None:
