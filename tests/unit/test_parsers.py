@@ -47,6 +47,7 @@ PROPERTIES = {
     "app.kube.decode:pod": "kube.test_decode:test_no_input_crashes_a_decoder",
     "app.kube.decode:claim": "kube.test_decode:test_no_input_crashes_a_decoder",
     "app.kube.decode:config_map": "kube.test_decode:test_no_input_crashes_a_decoder",
+    "app.kube.object_labels:decode_labels": "kube.test_object_labels:test_what_is_no_object_is_told",
     "app.kube.objects:decode_object": "kube.test_decode:test_no_input_crashes_a_decoder",
     "app.kube.deep_json:decode": "kube.test_deep_json:test_what_is_not_deep_is_not_touched",
     "app.kube.deep_json:shallow": "kube.test_deep_json:test_no_bytes_crash_it",
@@ -83,7 +84,8 @@ PROPERTIES = {
     "collectors._prometheus_text:exact": "collectors.test_prometheus_text:test_numbers_come_back",
     "collectors._prometheus_text:read_samples": "collectors.test_prometheus_text:test_no_text_crashes_it",
     "collectors._prometheus_text:stamp": "collectors.test_prometheus_text:test_stamps_never_crash",
-    "collectors.prometheus:parse": "collectors.test_prometheus:test_no_answer_crashes_it",
+    "app.served_metrics.numbers:exact": "served_metrics.test_numbers:test_nothing_else_is_raised",
+    "collectors._prometheus_api:parse": "collectors.test_prometheus:test_no_answer_crashes_it",
     # Files, flags and variables
     "app.certs:Authority": "test_certs:test_no_authority_file_crashes_it",
     "app.cli.flags:parse": "cli.test_flags:test_no_arguments_break_the_parser",
