@@ -69,7 +69,8 @@ def _labels(labels: Any) -> str:
 
 def _objects(declaration: Declaration, response: Any, clock: Clock) -> Rendered:
     live = compile_kind(declaration)
-    mapped = live.map(response, int(clock.wall() * 1e9), lambda: False)
+    observed = int(clock.wall() * 1e9)
+    mapped = live.take(live.map(response, observed, lambda: False), observed)
     items = [Item(key, labels, _VERSION, value) for key, labels, value in sorted(mapped.objects, key=lambda each: each.key)]
     renderer = Renderer(live.kind, live.kind.versions[0], clock)
     form = renderer.many(KUBECTL_TABLE)
