@@ -122,20 +122,24 @@ class _Kept(Struct, frozen=True):
     series: Sequence[Series]
     body: bytes
 
+    @property
+    def size(self) -> int:
+        """About the bytes that it takes."""
+        return len(self.body) + _BYTES_OF_A_SERIES * len(self.series) + _KEPT_BESIDE
+
 
 class MetricAnswers:
     """Answers requests for the metrics of one API."""
 
-    def __init__(self, api: MetricsApi, registry: Registry, *, gate: Gate, clock: Clock) -> None:
+    def __init__(self, api: MetricsApi, registry: Registry, *, gate: Gate, clock: Clock, kept_bytes: int = KEPT_BYTES) -> None:
         self._api = api
         self._registry = registry
         self._gate = gate
         self._clock = clock
         self._columns = encode_columns([column_definition(column) for column in (*api.columns, *VALUE_COLUMNS)])
         self._agreed: LRUCache[str, Negotiated] = LRUCache(64)
-        self._kept: LRUCache[tuple[str, bytes, Form], _Kept] = LRUCache(
-            KEPT_BYTES, getsizeof=lambda kept: len(kept.body) + _BYTES_OF_A_SERIES * len(kept.series) + _KEPT_BESIDE
-        )
+        self._most_kept = kept_bytes // 4
+        self._kept: LRUCache[tuple[str, bytes, Form], _Kept] = LRUCache(kept_bytes, getsizeof=lambda kept: kept.size)
         registry.listeners.append(self._take)
         self._take()
 
@@ -196,7 +200,7 @@ class MetricAnswers:
 
     def _keep(self, look: tuple[str, bytes, Form], kept: _Kept) -> None:
         path, raw, _ = look
-        if len(path) + len(raw) <= _KEPT_BESIDE and len(kept.body) < KEPT_BYTES // 4:
+        if len(path) + len(raw) <= _KEPT_BESIDE and kept.size <= self._most_kept:
             self._kept[look] = kept
 
     async def _body(self, values: Values, version: str, series: Sequence[Series], form: Form) -> bytes:

@@ -7,10 +7,15 @@ import httpx
 import pytest
 
 from app.errors import Problem
+from app.routes.custom_metrics import CustomMetrics
+from app.routes.metric_answers import MetricAnswers
+from app.served_metrics.providers import Registry
 from app.served_metrics.values import Absent, Answer, Question
 from app.wire.label_selectors import EVERYTHING
+from tests.fakes.clock import ManualClock
+from tests.fakes.gate import FakeGate
 from tests.fakes.protobuf import MEDIA_TYPE, decode
-from tests.fakes.served_metrics import INGRESS, NAMESPACE, NODE, POD, FakeProvider, series
+from tests.fakes.served_metrics import INGRESS, NAMESPACE, NODE, POD, FakeProvider, describe, series
 from tests.unit.routes.server import Server
 
 BASE = "/apis/custom.metrics.k8s.io/v1beta2"
@@ -362,6 +367,22 @@ async def test_more_values_than_are_made_at_once(server: Server, served: FakePro
     items = (await server.get(f"{BASE}/namespaces/ns/pods/*/many")).json()["items"]
 
     assert [f"pod{number:05}" for number in range(2000)] == [item["describedObject"]["name"] for item in items]
+
+
+async def test_what_is_too_large_to_be_kept_is_told_all_the_same(served: FakeProvider) -> None:
+    """It does not take the room of all others; what is small is made once."""
+    registry = Registry()
+    registry.add(served)
+    answers = MetricAnswers(CustomMetrics(describe), registry, gate=FakeGate(), clock=ManualClock(), kept_bytes=6000)
+
+    def scope(path: str) -> dict[str, Any]:
+        return {"method": "GET", "path": f"{BASE}/{path}", "query_string": b"", "headers": []}
+
+    bodies = {
+        path: [(await answers.answer(scope(path))).body for _ in range(2)] for path in ("nodes/node0/some-metric", "pods/*/some-metric")
+    }
+    assert {"nodes/node0/some-metric": True, "pods/*/some-metric": False} == {path: one is two for path, (one, two) in bodies.items()}
+    assert all(one == two for one, two in bodies.values())
 
 
 class _Odd(FakeProvider):
