@@ -79,6 +79,12 @@ spec:
 
 A constant is served for each object that is asked for and has no series, whatever labels are asked for.
 Where a metric is absent an HPA does not scale on it, and never scales down for it.
+
+`kubectl get servedmetrics` lists all served metrics, with the series, the newest sample and the last error of each.
+A 404 says which cause it is: no such metric, no such object, no data yet, expired, a source that fails (its error, and for how long), no
+series for the selector.
+
+`metrics` of a [LiveResource](reference-liveresource.md) serve fields of a live kind without a declaration of their own.
 """
 
 _SOURCES = """\
