@@ -20,7 +20,7 @@ from app.auth.trust import Trust
 from app.certs import Authority
 from app.clock import SystemClock
 from app.errors import Problem, SettingsError
-from app.serving.tls import ServerTLS
+from app.serving.tls import Offer, ServerTLS
 from tests.fakes.bent_pem import bent_pem
 from tests.fakes.clock import ManualClock
 from tests.fakes.reviews import FakeReviews
@@ -339,7 +339,23 @@ def test_settings_of_a_context(tmp_path: Path) -> None:
     assert not flags & 0x80000  # X509_V_FLAG_PARTIAL_CHAIN
 
 
-_PAIR = Authority.create("ca", SystemClock()).issue("leaf", dns=["localhost"], server=True)
+def test_an_offer_narrows_what_handshakes_may_agree_on(tmp_path: Path) -> None:
+    """--tls-cipher-suites and --tls-min-version; suites of TLS 1.3 cannot be chosen."""
+    offer = Offer("ECDHE-RSA-AES128-GCM-SHA256:AES256-SHA", ssl.TLSVersion.TLSv1_3)
+    context = ServerTLS(*serving_files(tmp_path, _AUTHORITY), offer=offer).context.current
+    names = {str(each["name"]) for each in context.get_ciphers() if each["protocol"] != "TLSv1.3"}
+
+    assert ({"ECDHE-RSA-AES128-GCM-SHA256", "AES256-SHA"}, ssl.TLSVersion.TLSv1_3) == (names, context.minimum_version)
+
+
+def test_an_offer_of_nothing_is_refused(tmp_path: Path) -> None:
+    """At the start."""
+    with pytest.raises(SettingsError, match="cannot be used"):
+        ServerTLS(*serving_files(tmp_path, _AUTHORITY), offer=Offer("NONSENSE"))
+
+
+_AUTHORITY = Authority.create("ca", SystemClock())
+_PAIR = _AUTHORITY.issue("leaf", dns=["localhost"], server=True)
 
 
 @given(bent_pem(_PAIR[0]), bent_pem(_PAIR[1]))
