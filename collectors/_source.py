@@ -112,8 +112,39 @@ class ClusterObjects(Protocol):
     async def aclose(self) -> None: ...
 
 
+class PodEndpoint(Struct, frozen=True):
+    """A running pod and where it can be asked. `instance` is another one when the pod is, or one of its containers was started again.
+
+    `address` is the pod's, `ports` are (name, number) of its containers' ports, "" for one without a name.
+    """
+
+    namespace: str
+    name: str
+    instance: str
+    address: str
+    ports: tuple[tuple[str, int], ...] = ()
+
+
+class PodEndpoints(Protocol):
+    """The pods that a selector takes, as a watch last saw them."""
+
+    async def tried(self) -> None:
+        """Wait until the first list came, or failed."""
+        ...
+
+    def pods(self) -> Sequence[PodEndpoint]:
+        """All of them that run, by namespace and name. Raises CollectError while they cannot be had."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
 class Cluster(Protocol):
     """The cluster as a source may see it."""
+
+    def pods(self, *, namespace: str, labels: str) -> PodEndpoints:
+        """Begin to watch where pods are; `namespace` "" is all that may be seen. Raises CollectError for what may not be seen."""
+        ...
 
     def watch(
         self, api_version: str, resource: str, *, namespace: str, labels: str, fields: str, limits: Limits, changed: asyncio.Event

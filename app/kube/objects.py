@@ -14,11 +14,12 @@ from app.clock import Clock
 from app.errors import KubeError
 from app.kube.client import KubeClient
 from app.kube.deep_json import UNDECODABLE, decode
+from app.kube.pod_endpoints import EndpointRecord, KeptEndpoints, endpoints_of
 from app.kube.records import Key
 from app.kube.reflector import Reflector
 from app.kube.watched import Watched
 from collectors._base import Cause, CollectError
-from collectors._source import Limits
+from collectors._source import Limits, PodEndpoint
 
 _PIECE = 20
 """Objects that are decoded between two turns of the loop: whole ones can be a hundred times larger than what is kept of a pod."""
@@ -162,12 +163,7 @@ class WatchedObjects:
 
     def objects(self) -> list[Mapping[str, Any]]:
         """See ClusterObjects. What there was no room for is listed anew once there may be."""
-        trouble, listed = self._reflector.trouble, self._reflector.synced.is_set()
-        if trouble is not None and (not listed or self._clock.monotonic() - trouble.since > _GRACE_S):
-            cause = _CAUSES.get(trouble.status or 0, Cause.STATUS if trouble.status else Cause.DIAL)
-            raise CollectError(cause, trouble.message, _REMEDIES.get(cause, ""))
-        if not listed:
-            raise CollectError(Cause.NO_DATA, f"{self._watched.name} were not listed yet")
+        _in_step(self._reflector, self._watched.name, self._clock)
         store = self._store
         if not store.is_whole:
             if store.has_room:
@@ -183,6 +179,41 @@ class WatchedObjects:
     async def aclose(self) -> None:
         """Stop to watch."""
         self.close()
+
+
+class WatchedPods:
+    """Where pods are, watched until `aclose`. Implements collectors' PodEndpoints."""
+
+    def __init__(self, client: KubeClient, watched: Watched[EndpointRecord], clock: Clock) -> None:
+        self._store = KeptEndpoints()
+        self._reflector = Reflector(client, watched, self._store, clock)
+        self._name = watched.name
+        self._clock = clock
+        self.run = self._reflector.run
+        self.close: Callable[[], None] = lambda: None
+
+    async def tried(self) -> None:
+        """See PodEndpoints."""
+        await self._reflector.tried.wait()
+
+    def pods(self) -> Sequence[PodEndpoint]:
+        """See PodEndpoints."""
+        _in_step(self._reflector, self._name, self._clock)
+        return self._store.pods()
+
+    async def aclose(self) -> None:
+        """Stop to watch."""
+        self.close()
+
+
+def _in_step(reflector: Reflector[Any], name: str, clock: Clock) -> None:
+    """Raise CollectError for a watch that does not tell what is now."""
+    trouble, listed = reflector.trouble, reflector.synced.is_set()
+    if trouble is not None and (not listed or clock.monotonic() - trouble.since > _GRACE_S):
+        cause = _CAUSES.get(trouble.status or 0, Cause.STATUS if trouble.status else Cause.DIAL)
+        raise CollectError(cause, trouble.message, _REMEDIES.get(cause, ""))
+    if not listed:
+        raise CollectError(Cause.NO_DATA, f"{name} were not listed yet")
 
 
 class ClusterWatches:
@@ -204,16 +235,29 @@ class ClusterWatches:
         """See Cluster."""
         if resource == "secrets":
             raise CollectError(Cause.FORBIDDEN, "Secrets are never a source", "declare another resource")
-        if self._namespace and namespace not in {"", self._namespace}:
-            what = f"a declaration of namespace {self._namespace} may not look into namespace {namespace}"
-            raise CollectError(Cause.FORBIDDEN, what, f"leave namespaces out, or name {self._namespace} only")
-        watched = objects_of(api_version, resource, self._namespace or namespace, labels, fields)
+        watched = objects_of(api_version, resource, self._seen(namespace), labels, fields)
         found = WatchedObjects(self._client, watched, api_version=api_version, limits=limits, changed=changed, clock=self._clock)
         key = (self._declaration, watched.name, next(self._numbers))
         found.restart = lambda: self._tasks.start(key, found.run)
         found.close = lambda: self._tasks.stop(key)
         self._tasks.start(key, found.run)
         return found
+
+    def pods(self, *, namespace: str, labels: str) -> WatchedPods:
+        """See Cluster."""
+        watched = endpoints_of(self._seen(namespace), labels)
+        found = WatchedPods(self._client, watched, self._clock)
+        key = (self._declaration, watched.name, next(self._numbers))
+        found.close = lambda: self._tasks.stop(key)
+        self._tasks.start(key, found.run)
+        return found
+
+    def _seen(self, namespace: str) -> str:
+        """The namespace to look into. Raises CollectError for one that a tenant may not."""
+        if self._namespace and namespace not in {"", self._namespace}:
+            what = f"a declaration of namespace {self._namespace} may not look into namespace {namespace}"
+            raise CollectError(Cause.FORBIDDEN, what, f"leave namespaces out, or name {self._namespace} only")
+        return self._namespace or namespace
 
 
 def objects_of(api_version: str, resource: str, namespace: str, labels: str, fields: str) -> Watched[ObjectRecord]:

@@ -165,6 +165,25 @@ async def test_a_watch_that_is_broken_for_long_tells_nothing_any_more() -> None:
         assert _cause(objects) is Cause.STATUS
 
 
+async def test_where_pods_are_is_watched_too() -> None:
+    """With the same failures, and of a tenant in its own namespace only."""
+    pod = {"metadata": {"namespace": "shop", "name": "web", "uid": "u"}, "status": {"podIP": "10.0.0.7"}}
+    async with Supervisor() as supervisor:
+        cluster = _Cluster(supervisor, refusal(403), page(pod), namespace="shop")
+        with pytest.raises(CollectError):
+            cluster.watches.pods(namespace="bank", labels="")
+        found = cluster.watches.pods(namespace="", labels="app=web")
+        await found.tried()
+        with pytest.raises(CollectError) as caught:
+            found.pods()
+        assert caught.value.cause is Cause.FORBIDDEN
+        await asyncio.sleep(60)
+        assert [(each.name, each.address) for each in found.pods()] == [("web", "10.0.0.7")]
+        assert set(cluster.paths) == {"/api/v1/namespaces/shop/pods"}
+        await found.aclose()
+        assert cluster.running == set()
+
+
 async def test_every_object_says_what_it_is() -> None:
     """Items of lists of kube-apiserver's own kinds do not, objects of events do: here it makes no difference how one came."""
     bare = {name: part for name, part in _object("a").items() if name not in {"apiVersion", "kind"}}
