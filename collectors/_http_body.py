@@ -21,6 +21,7 @@ ACCEPT = {
 }
 _YAML = {"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml"}
 _PROMETHEUS = {"application/openmetrics-text"}
+_LONGEST_NUMBER = 40
 _IN_A_THREAD = 64 * 1024
 """Larger bodies than this are read beside the event loop."""
 
@@ -68,9 +69,14 @@ def _json(body: bytes) -> Any:
         return msgspec.json.decode(body)
     except msgspec.DecodeError as exc:
         try:
-            return json.loads(body)
+            return json.loads(body, parse_int=_whole_number)
         except ValueError:
             raise exc from None  # its message tells where
+
+
+def _whole_number(digits: str) -> int | float:
+    """Python refuses to read very long ones; beyond 64 bits they are doubles in the end, or beyond these too."""
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else float(digits)
 
 
 def _form(content_type: str, where: str) -> Format:

@@ -127,6 +127,7 @@ async def test_large_answers_are_read_beside_the_loop() -> None:
     ("body", "value"),
     [
         pytest.param('[{"n": 1e400}, {"n": -1e400}]', [{"n": math.inf}, {"n": -math.inf}], id="numbers-beyond-doubles"),
+        pytest.param(f'[{{"n": {"9" * 5000}}}, {{"n": 1}}]', [{"n": math.inf}, {"n": 1}], id="five-thousand-digits"),
         pytest.param('[{"n": Infinity}, {"n": 1}]', [{"n": math.inf}, {"n": 1}], id="python-writes-infinity-so"),
         pytest.param('[{"n": "\\ud800"}, {"n": "ok"}]', [{"n": "\ud800"}, {"n": "ok"}], id="half-a-surrogate-pair"),
     ],
