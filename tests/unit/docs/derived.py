@@ -1,5 +1,5 @@
-"""What is written by hand nowhere: deploy/base, tables of README.md, docs/flags.md and docs/differences-from-metrics-server.md, the
-reference of declarations and their JSON Schema.
+"""What is written by hand nowhere: deploy/base, tables of README.md and of pages under docs, the reference of
+declarations and their JSON Schema.
 
 `make docs` writes them, test_docs.py compares them.
 """
@@ -20,6 +20,7 @@ from app.declared import json_schema
 from app.kinds import load
 from benchmarks import report, results
 from collectors import sources
+from tests.e2e.adapter import differences as adapter_differences
 from tests.goldens.differences import DIFFERENCES, SECTIONS
 from tests.unit.docs import reference
 
@@ -57,6 +58,13 @@ def differences_table(section: str) -> str:
     return "\n".join(rows) + "\n"
 
 
+def adapter_differences_table() -> str:
+    """What tests/e2e/test_adapter_peer.py proves to differ from prometheus-adapter."""
+    rows = ["| what | prometheus-adapter | kubeglance | why |", "|---|---|---|---|"]
+    rows += [f"| {each.what} | {each.there} | {each.here} | {each.why} |" for each in adapter_differences.DIFFERENCES]
+    return "\n".join(rows) + "\n"
+
+
 def benchmarks_table() -> str:
     """The latest full run of `make bench`, if one was kept."""
     if not results.LATEST.exists():
@@ -68,6 +76,7 @@ def benchmarks_table() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "flags": flags_table,
     "metrics-server-flags": metrics_server_table,
+    "adapter-differences": adapter_differences_table,
     "benchmarks": benchmarks_table,
     **{f"differences-{section}": partial(differences_table, section) for section in SECTIONS},
 }
@@ -81,7 +90,8 @@ def with_tables(page: str) -> str:
 def files() -> dict[Path, str]:
     """Every derived file, whole."""
     base = base_files(install(Options(image=f"kubeglance:{__version__}"), load()))
-    pages = [ROOT / name for name in ("README.md", "docs/flags.md", "docs/differences-from-metrics-server.md")]
+    names = ("README.md", "docs/flags.md")
+    pages = [ROOT / name for name in (*names, *(f"docs/differences-from-{peer}.md" for peer in ("metrics-server", "prometheus-adapter")))]
     made = {page: with_tables(page.read_text(encoding="utf-8")) for page in pages}
     made[ROOT / "docs" / "reference-liveresource.md"] = reference.page()
     made[ROOT / "docs" / "reference-livemetric.md"] = reference.page_of_metrics()
