@@ -216,3 +216,15 @@ def test_metrics_of_another_adapter_are_left_alone() -> None:
 
     assert ([], [group.name]) == (todo.actions, [refusal.group for refusal in todo.refused])
     assert "monitoring/prometheus-adapter" in todo.refused[0].reason
+
+
+def test_metrics_that_come_and_go_change_no_mark() -> None:
+    """Else kube-apiserver would put its APIs together anew with each; of kinds it is told at once."""
+
+    def mark(group: str, *resources: str) -> str:
+        versions = [{"version": "v1beta1", "resources": [{"resource": name, "scope": "Namespaced"} for name in resources]}]
+        (found,) = groups_of({"items": [{"metadata": {"name": group}, "versions": versions}]})
+        return found.mark
+
+    assert mark("external.metrics.k8s.io", "a") == mark("external.metrics.k8s.io", "a", "b") != ""
+    assert mark("msg.example.com", "a") != mark("msg.example.com", "a", "b")
