@@ -34,4 +34,7 @@ spec:
   namespaces: [shop]
   missing: {policy: Hold, for: 2m}
   interval: 15s
+  tests:
+  - input: {items: [{region: eu, waiting: 12}]}
+    expect: {count: 1, series: [{labels: {region: eu}, value: 12}]}
 """

@@ -15,6 +15,7 @@ from app.declared.finding import MOST_FINDINGS
 from app.declared.model import LiveResource
 from tests.unit.declared.canonical import COOL, QUEUES, changed
 from tests.unit.declared.checking import CLUSTER, SHOP, TYPES, checked, no_expressions, queues, said
+from tests.unit.declared.metrics import ORDERS, REQUESTS
 from tests.unit.declared.test_documents import assert_inside
 
 
@@ -130,7 +131,7 @@ def _paths(value: Any, path: FaultPath = ()) -> list[FaultPath]:
     return [path, *(found for key, part in inner for found in _paths(part, (*path, key)))]
 
 
-EXAMPLES: list[Mapping[str, Any]] = [read(text, "x.yaml")[0][0].value for text in (QUEUES, COOL)]
+EXAMPLES: list[Mapping[str, Any]] = [read(text, "x.yaml")[0][0].value for text in (QUEUES, COOL, REQUESTS, ORDERS)]
 
 _VALUES = st.recursive(
     st.one_of(
