@@ -45,6 +45,7 @@ class _ContainerStatus(Struct, rename={"restarts": "restartCount"}):
 
 class _Status(
     Struct,
+    frozen=True,
     rename={"address": "podIP", "containers": "containerStatuses", "init_containers": "initContainerStatuses"},
 ):
     address: str = ""
