@@ -1,8 +1,6 @@
 """The source prometheus against a real one: queries to items, its own errors, and a server that is killed or stands still."""
 
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from tests.e2e.conftest import demand
 from tests.e2e.controlplane.waiting import wait_until
 from tests.e2e.sources import prometheus
 from tests.e2e.sources.collecting import Collecting, Objects, example
+from tests.e2e.sources.exporter import Exporter
 from tests.e2e.sources.prometheus import PrometheusServer
 
 NOTHING = Objects(secrets={}, config_maps={})
@@ -31,37 +30,13 @@ GPUS = "".join(
 ODD = 'odd_numbers{kind="nan"} NaN\nodd_numbers{kind="inf"} +Inf\nodd_numbers{kind="large"} 1e+18\nodd_numbers{kind="part"} 0.1\n'
 
 
-class _Exporter(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        body = (GPUS + ODD).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Nothing."""
-
-
 @pytest.fixture(scope="module")
-def exporter() -> Iterator[str]:
-    """host:port of an exporter."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Exporter) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture(scope="module")
-def server(exporter: str, _end_with_us: None) -> Iterator[PrometheusServer]:
-    """A server that has scraped the exporter."""
+def server(_end_with_us: None) -> Iterator[PrometheusServer]:
+    """A server that has scraped an exporter."""
     demand(prometheus.skip_reason())
-    with PrometheusServer([exporter]) as started:
+    with Exporter(lambda: GPUS + ODD) as exporter, PrometheusServer([exporter.target]) as started:
         started.start()
-        wait_until("the exporter to be scraped", lambda: len(started.query("odd_numbers")) == 4, seconds=60)
+        wait_until("all to be scraped twice", lambda: len(started.query("count_over_time(up[1m]) >= 2")) == 2, seconds=60)
         yield started
 
 
