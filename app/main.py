@@ -28,7 +28,7 @@ from app.cache.collection import Collection
 from app.cache.projection import Projection, Subject
 from app.cache.readiness import Heartbeat, Readiness
 from app.cache.reports import ReportObjects, Reports
-from app.cache.samples import Samples, time_to_live
+from app.cache.samples import Samples, Source, time_to_live
 from app.cache.sources import source
 from app.cache.stats import Stats
 from app.cache.store import Store
@@ -164,18 +164,19 @@ class Kubeglance:
         self.served_metrics.add(self._resource_metrics)
         for provider in self._built_in_metrics:
             self.served_metrics.add(provider)
+        self._stand_ins: list[Source] = []
         if settings.config is not None:
             self._adapt(settings.config)
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
             samples=Samples(clock.monotonic),
-            sources=[source(job.collector.name, job.interval) for job in self._jobs],
+            sources=[*(source(job.collector.name, job.interval) for job in self._jobs), *self._stand_ins],
             projections=[projection for _, projection in published],
             versions=versions,
             clock=clock,
         )
-        interval = min(job.interval for job in self._jobs)
+        interval = min((job.interval for job in self._jobs), default=settings.metric_resolution)
         self.readiness = Readiness(not_synced=self._not_synced, first_round=self._first_round, interval=interval, clock=clock)
         self._heartbeat = Heartbeat(clock, late_after=1.5 * interval)
         self._access = AccessReviewer(self._reviews("authorization_kubeconfig"), clock)
@@ -224,7 +225,7 @@ class Kubeglance:
 
     def _adapt(self, file: Path) -> None:
         """Have the rules of prometheus-adapter's file served. Others do not pay for what that takes."""
-        from app.adapter.serving import create_adapter  # noqa: PLC0415
+        from app.adapter.serving import create_adapter, resource_rules  # noqa: PLC0415
 
         self.adapter = create_adapter(
             self._settings,
@@ -237,6 +238,22 @@ class Kubeglance:
         )
         self._closing.append(self.adapter.aclose)
         self.served_metrics.add(self.adapter.metrics)
+        rules = resource_rules(self._settings)
+        if rules is not None:
+            from app.adapter.resource_rules import ResourceUsage, source_of  # noqa: PLC0415
+
+            interval = self._settings.metric_resolution
+            self._stand_ins.append(source_of(rules, interval))
+            usage = ResourceUsage(
+                rules,
+                self.adapter.prometheus,
+                self.adapter.resources.find,
+                nodes=self.nodes,
+                pods=self.pods,
+                sink=lambda: self.store,
+                interval=interval,
+            )
+            self._beside.append(("resourceRules", usage.run))
 
     def _follow_cozystack(self, supervisor: Supervisor) -> None:
         """Have the applications of Cozystack served. Others do not pay for what that takes."""

@@ -346,8 +346,11 @@ def _insecure_excludes_ca(settings: Settings) -> str | None:
 
 
 def _some_source(settings: Settings) -> str | None:
-    if not (settings.kubelet_resource or settings.kubelet_summary):
-        return "--kubelet-resource and --kubelet-summary are both off: nothing would be collected; leave one on"
+    if not (settings.kubelet_resource or settings.kubelet_summary or settings.config):
+        return (
+            "--kubelet-resource and --kubelet-summary are both off: nothing would be collected; leave one on, "
+            "or give --config a file with resourceRules"
+        )
     return None
 
 
@@ -378,7 +381,7 @@ RULES = (
     _share_of_interval("kubelet_request_timeout", "metric_resolution"),
     _share_of_interval("kubelet_summary_timeout", "kubelet_summary_interval"),
     Rule(("kubelet_insecure_tls", "kubelet_certificate_authority"), _insecure_excludes_ca),
-    Rule(("kubelet_resource", "kubelet_summary"), _some_source),
+    Rule(("kubelet_resource", "kubelet_summary", "config"), _some_source),
     Rule(("tenants", "declaration_config_maps"), _tenants_have_config_maps),
 )
 

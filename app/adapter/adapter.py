@@ -40,22 +40,24 @@ class Adapter:
         max_age: float,
         query_interval: float,
         changed: Callable[[], None],
+        asks_kubelets: bool = True,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._file = file
-        self._prometheus = prometheus
+        self.prometheus = prometheus
         self._client = client
         self._clock = clock
         self._reports = reports
         self._relist_interval = relist_interval
         self._max_age = max_age
         self._changed = changed
+        self._asks_kubelets = asks_kubelets
         self._sleep = sleep
-        self._resources = Resources()
+        self.resources = Resources()
         self.queries = Queries(prometheus, clock, interval=query_interval)
-        self.metrics = AdapterMetrics(self.queries, objects, self._resources.find)
+        self.metrics = AdapterMetrics(self.queries, objects, self.resources.find)
         self.config = Config()
-        self._discovery = Discovery((), prometheus, self._resources.find, clock, max_age=max_age)
+        self._discovery = Discovery((), prometheus, self.resources.find, clock, max_age=max_age)
         self._content: bytes | None = None
         self._fault = ""
         self._listed: float | None = None
@@ -63,7 +65,7 @@ class Adapter:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._prometheus.aclose()
+        await self.prometheus.aclose()
 
     async def run(self) -> None:
         """Look at the file, and list the series where it changed or their time has come."""
@@ -78,7 +80,7 @@ class Adapter:
 
     async def _relist(self) -> None:
         try:
-            await self._resources.refresh(self._client)
+            await self.resources.refresh(self._client)
         except KubeError as exc:
             _log.warning("the cluster does not tell its resources: rules use those that every cluster has", error=str(exc))
         began = self._clock.wall()
@@ -110,7 +112,7 @@ class Adapter:
         self.config = parse(content, str(self._file))
         for fault in self.config.faults:
             _log.error("a rule of the adapter's file cannot be used", fault=str(fault))
-        if self.config.resource_rules:
+        if self.config.resource_rules is not None and self._asks_kubelets:
             _log.warning(
                 "resourceRules of the adapter's file are not used: metrics.k8s.io is served from the kubelets", file=str(self._file)
             )
@@ -146,7 +148,7 @@ class Adapter:
                 last=int(now * 1e9),
                 took=now - began,
                 next=int((now + self._relist_interval) * 1e9),
-                endpoint=self._prometheus.server.url,
+                endpoint=self.prometheus.server.url,
                 file=str(self._file),
                 error=failing[0].message if failing else "",
                 invalid=self._fault or (faults[0] if faults else ""),

@@ -6,6 +6,7 @@ served. Keys are strict, as they are in the adapter.
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -44,11 +45,29 @@ class Rule(Struct, frozen=True, eq=False):
     by_object: bool
 
 
+class ResourceRule(Struct, frozen=True, eq=False):
+    """What of resourceRules is about CPU or about memory. `container_label` names containers."""
+
+    container_query: Template
+    node_query: Template
+    template: str
+    overrides: Mapping[str, Resource]
+    container_label: str
+
+
+class ResourceRules(Struct, frozen=True):
+    """resourceRules. `window` is what is told as the window of usages (seconds)."""
+
+    cpu: ResourceRule
+    memory: ResourceRule
+    window: float
+
+
 class Config(Struct, frozen=True):
-    """The rules of a file that can be used, in its order, and all that is wrong with it. `resource_rules` tells whether it has some."""
+    """The rules of a file that can be used, in its order, and all that is wrong with it."""
 
     rules: tuple[Rule, ...] = ()
-    resource_rules: bool = False
+    resource_rules: ResourceRules | None = None
     faults: tuple[Fault, ...] = ()
 
 
@@ -78,7 +97,35 @@ class _Reader:
             for index, value in enumerate(self._list(top.get(section), (section,))):
                 rule = self._rule(value, (section, index), external=section == "externalRules")
                 rules += [rule] if rule is not None else []
-        return Config(tuple(rules), top.get("resourceRules") is not None, tuple(self.faults))
+        resource_rules = self._resource_rules(top["resourceRules"]) if top.get("resourceRules") else None
+        return Config(tuple(rules), resource_rules, tuple(self.faults))
+
+    def _resource_rules(self, value: Any) -> ResourceRules | None:
+        """resourceRules; None if anything is wrong with them, which is then among the faults."""
+        path: Path = ("resourceRules",)
+        before = len(self.faults)
+        fields = self._mapping(value, path, ("cpu", "memory", "window"))
+        cpu, memory = (self._resource_rule(fields.get(name), (*path, name)) for name in ("cpu", "memory"))
+        window = self._made(lambda: _seconds(self._text(fields, "window", path)), (*path, "window"))
+        if len(self.faults) > before or cpu is None or memory is None or window is None:
+            return None
+        return ResourceRules(cpu, memory, window)
+
+    def _resource_rule(self, value: Any, path: Path) -> ResourceRule | None:
+        fields = self._mapping(value, path, ("containerQuery", "nodeQuery", "resources", "containerLabel"))
+        texts = {name: self._text(fields, name, path) for name in ("containerQuery", "nodeQuery", "containerLabel")}
+        for name, text in texts.items():
+            if not text.strip():
+                self._fault((*path, name), "is missing" if name not in fields else "is empty")
+        template, overrides, _ = self._resources(fields.get("resources", {}), (*path, "resources"))
+        container = self._made(lambda: Template(texts["containerQuery"]), (*path, "containerQuery"))
+        node = self._made(lambda: Template(texts["nodeQuery"]), (*path, "nodeQuery"))
+        if container is None or node is None:
+            return None
+        for name, query in (("containerQuery", container), ("nodeQuery", node)):
+            if texts[name].strip():
+                self._made(partial(build, query, "", _SAMPLE, ("kg_label",)), (*path, name))
+        return ResourceRule(container, node, template, overrides, texts["containerLabel"])
 
     def _rule(self, value: Any, path: Path, *, external: bool) -> Rule | None:
         """The rule; None if anything is wrong with it, which is then among the faults."""
@@ -178,6 +225,15 @@ class _Reader:
     def _fault(self, path: Path, message: str, *, expected: str = "", nearest: str = "", key: bool = False) -> None:
         place = self._document.positions.of(path, key=key)
         self.faults.append(Fault(place, path_text(path), message, expected, nearest))
+
+
+def _seconds(text: str) -> float:
+    """A window, as Prometheus writes durations (1m, 90s); a minute where there is none. Raises QueryError."""
+    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text)
+    if found is None:
+        raise QueryError(f"{text!r} is no duration such as 1m")
+    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return float(3600 * hours + 60 * minutes + seconds) or 60.0
 
 
 def _kind(value: Any) -> str:

@@ -64,8 +64,6 @@ async def listed(config: Config, lists: Lists, clock: Clock, max_age: float, tel
     """What the rules list now. What is wrong with the file or a rule is told, a line each."""
     for fault in config.faults:
         tell(str(fault))
-    if config.resource_rules:
-        tell("resourceRules are not used: metrics.k8s.io is served from the kubelets")
     found = Discovery(config.rules, lists, finder(config.rules), clock, max_age=max_age)
     await found.relist()
     for place, trouble in found.troubles.items():

@@ -4,12 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.adapter.adapter import Adapter
+from app.adapter.config import ResourceRules
+from app.adapter.offline import read_config
 from app.adapter.prometheus import Prometheus, Server
 from app.adapter.provider import DescribedObjects
 from app.adapter.resources import Client
 from app.cache.reports import Reports
 from app.clock import Clock
 from app.declared.hosts import HostPolicy
+from app.errors import KubeglanceError
 from app.http1.dialing import Resolver
 from app.kube import config
 from app.settings import Settings, flag_name
@@ -40,6 +43,20 @@ def create_prometheus(settings: Settings, clock: Clock) -> Prometheus:
     return Prometheus(server(settings, clock), policy.may_reach)
 
 
+def resource_rules(settings: Settings) -> ResourceRules | None:
+    """The resourceRules that stand in for kubelets; None where these are asked. Raises KubeglanceError where nothing would be collected."""
+    if settings.kubelet_resource or settings.kubelet_summary or settings.config is None:
+        return None
+    config = read_config(settings.config)
+    if config.resource_rules is None:
+        faults = "; ".join(str(fault) for fault in config.faults)
+        raise KubeglanceError(
+            f"--kubelet-resource and --kubelet-summary are both off, and {settings.config} has no resourceRules that can be used: "
+            f"nothing would be collected{f' ({faults})' if faults else ''}"
+        )
+    return config.resource_rules
+
+
 def create_adapter(
     settings: Settings,
     file: Path,
@@ -62,4 +79,5 @@ def create_adapter(
         max_age=settings.metrics_max_age or settings.metrics_relist_interval,
         query_interval=settings.prometheus_query_interval,
         changed=changed,
+        asks_kubelets=settings.kubelet_resource or settings.kubelet_summary,
     )

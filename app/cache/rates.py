@@ -118,6 +118,13 @@ def summary_step(last: Step | None, new: Sample, agent_started: int | None = Non
     return last if last is not None and not restarted(last, new) else _step(last, new, now, first=True)
 
 
+def rated_step(last: Step | None, new: Sample, window: int, now: float) -> Step | None:
+    """The step that a sample makes whose CPU is a rate already, over `window` ns; `last` itself where it makes none."""
+    if new.cpu_rate is None or new.memory is None or (last is not None and new.cpu_time <= last.time):
+        return last
+    return _step(last, new, now, cpu=new.cpu_rate, window=window)
+
+
 def _from_origin(last: Step | None, new: Sample, now: float) -> Step:
     window = 0 if new.started is None else new.cpu_time - new.started
     if new.cpu is None or not ORIGIN_MIN <= window <= ORIGIN_MAX:

@@ -69,6 +69,8 @@ async def _converted(
         max_age = settings.metrics_max_age or settings.metrics_relist_interval
         found = await offline.listed(config, prometheus or offline.Written(config.rules), clock, max_age, told.append)
         metrics: list[dict[str, Any]] = []
+        if config.resource_rules is not None:
+            told.append("resourceRules: no LiveMetric serves metrics.k8s.io; kubelets are asked for it, or keep the file for these")
         for listed in found.metrics.values():
             try:
                 metrics += await _of(listed, found, settings.prometheus_url, namespaces, prometheus)

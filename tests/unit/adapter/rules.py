@@ -1,4 +1,4 @@
-"""An adapter file with rules of all shapes: those of prometheus-adapter's own tests (its default configuration), as YAML."""
+"""Adapter files with rules of all shapes: those of prometheus-adapter's own tests (its default configuration), as YAML."""
 
 DEFAULT = """
 rules:
@@ -31,3 +31,18 @@ rules:
   name: {matches: "^(.*)_seconds_total$"}
   metricsQuery: 'sum(rate(<<.Series>>{<<.LabelMatchers>>}[1m])) by (<<.GroupBy>>)'
 """.replace("&pods ", "")
+
+RESOURCE_RULES = """
+resourceRules:
+  cpu:
+    containerQuery: 'cpu(rate(x{<<.LabelMatchers>>}[1m])) by (<<.GroupBy>>)'
+    nodeQuery: 'nodecpu(x{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+    resources: {overrides: {instance: {resource: nodes}, namespace: {resource: namespace}, pod: {resource: pod}}}
+    containerLabel: container
+  memory:
+    containerQuery: 'mem(x{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+    nodeQuery: 'nodemem(x{<<.LabelMatchers>>}) by (<<.GroupBy>>)'
+    resources: {overrides: {instance: {resource: nodes}, namespace: {resource: namespace}, pod: {resource: pod}}}
+    containerLabel: container
+  window: 3m
+"""

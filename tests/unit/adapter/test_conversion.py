@@ -8,6 +8,7 @@ import yaml
 from app.cli import convert
 from app.declared.check import Around, check
 from app.declared.documents import read
+from tests.unit.adapter.rules import RESOURCE_RULES
 
 FILE = """
 rules:
@@ -29,14 +30,13 @@ externalRules:
 - seriesQuery: 'queue_consumer_lag'
   resources: {namespaced: false}
   metricsQuery: 'sum(<<.Series>>{<<.LabelMatchers>>}) by (name)'
-resourceRules: {}
 """
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
     path = tmp_path / "config.yaml"
-    path.write_text(FILE, encoding="utf-8")
+    path.write_text(FILE + RESOURCE_RULES, encoding="utf-8")
     return str(path)
 
 
@@ -58,7 +58,7 @@ def test_what_is_converted_passes_the_checks(file: str, capsys: pytest.CaptureFi
     for said in (
         "rules[1]: seriesQuery names no single series",
         "rules[2]: brand.cheese.io/cheesy_goodness: metricsQuery does not keep objects apart",
-        "resourceRules are not used",
+        "resourceRules: no LiveMetric serves metrics.k8s.io",
     ):
         assert said in err
 
