@@ -35,15 +35,18 @@ class _Pods:
         self.selected: list[Any] = []
         self.checked: list[Attributes] = []
 
-    async def get_json(self, _path: str, params: Mapping[str, str | int] | None = None) -> Any:
+    async def get_json(self, path: str, params: Mapping[str, str | int] | None = None) -> Any:
+        assert path.endswith("/tenant-a/pods")
         self.selected.append((params or {}).get("labelSelector"))
         return {"items": [POD]}
 
-    async def stream(self, _path: str, _params: Mapping[str, str | int], **_patience: Any) -> AsyncGenerator[bytes, None]:
+    async def stream(self, path: str, params: Mapping[str, str | int], *, patience: float | None = 0.0) -> AsyncGenerator[bytes, None]:
+        assert (path.split("/")[-2:], params["container"], patience) == (["postgres-db-1", "log"], "postgres", 0.0)
         yield b""
         yield b"ready\n"
 
-    async def check(self, _user: User, attributes: Attributes) -> None:
+    async def check(self, user: User, attributes: Attributes) -> None:
+        assert user.name == "ann"
         self.checked.append(attributes)
 
 

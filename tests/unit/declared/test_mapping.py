@@ -1,7 +1,6 @@
 """From a response to objects: one test a rule, then responses of all kinds."""
 
 import copy
-import functools
 from typing import Any
 
 import pytest
@@ -128,7 +127,9 @@ class TestItems:
     @pytest.mark.parametrize("levels", [100, 450, 900])
     def test_a_value_that_is_too_deep_costs_its_item_only(self, levels: int) -> None:
         """Whatever goes through an object later does so by recursion: the next list of the kind must not be the one that fails."""
-        deep = functools.reduce(lambda inner, _: {"a": inner}, range(levels), 1)
+        deep: Any = 1
+        for _ in range(levels):
+            deep = {"a": deep}
         took = mapper(object__status={"ready": "item.ready", "load": "item.load"}).map(
             [{**ITEM, "load": deep}, {**ITEM, "name": "other"}], NOW, lambda: False
         )
