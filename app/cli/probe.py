@@ -7,7 +7,7 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -63,10 +63,18 @@ def run(argv: Sequence[str], clock: Clock | None = None) -> int:
         return int(end.code or 0)
     try:
         declaration = chosen(arguments.file, arguments.kind)
-        return asyncio.run(_probe(declaration, arguments, networks, clock or SystemClock())) if declaration is not None else 1
+        return _alone(_probe(declaration, arguments, networks, clock or SystemClock())) if declaration is not None else 1
     except (NothingToRead, KubeError, ServersError) as err:
         print(f"kubeglance probe: {err}", file=sys.stderr)
         return 2
+
+
+def _alone(probe: Coroutine[Any, Any, int]) -> int:
+    """The exit code of a probe. What goes wrong in it comes by itself, not in the group of its tasks: a closed pipe, say."""
+    try:
+        return asyncio.run(probe)
+    except* Exception as group:
+        raise group.exceptions[0] from None
 
 
 def _parser() -> Parser:
