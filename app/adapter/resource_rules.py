@@ -122,7 +122,7 @@ class ResourceUsage:
             if beside is not None:
                 containers.setdefault((namespace, pod), []).append(_measured(container, used, beside))
         for name in self._names():
-            node = _measured(name, cpu.nodes[name], memory.nodes[name]) if name in cpu.nodes and name in memory.nodes else None
+            node = _measured("", cpu.nodes[name], memory.nodes[name]) if name in cpu.nodes and name in memory.nodes else None
             on_node = {key: PodSamples("", tuple(containers[key])) for key in self._pods.on_node(name) if key in containers}
             if node is None and not on_node:
                 self._sink().failed(name, NAME, NoData("the queries of resourceRules give nothing of this node or its pods"))
@@ -157,6 +157,6 @@ def _points(samples: Iterable[Sample], by: Sequence[str], scale: int) -> Iterabl
 
 
 def _measured(name: str, cpu: _Point, memory: _Point) -> Measured:
-    """CPU in nanocores and memory in bytes, as of the earlier of both times."""
+    """CPU in nanocores and memory in bytes, as of the earlier of both times; a node has no name in its own sample."""
     time = min(cpu.time, memory.time)
     return Measured(name, None, time, memory.value, time, cpu_rate=cpu.value)

@@ -94,7 +94,7 @@ async def test_usage_is_as_of_the_earlier_time() -> None:
     )
     (key, told), *others = taken.batches["n1"].pods.items()
 
-    assert Measured("n1", None, EARLY, 1000, EARLY, cpu_rate=1_500_000_000) == taken.batches["n1"].node
+    assert Measured("", None, EARLY, 1000, EARLY, cpu_rate=1_500_000_000) == taken.batches["n1"].node
     assert (("ns", "a"), []) == (key, others)
     assert (Measured("x", None, LATE, 5_000_000, LATE, cpu_rate=250_000_000),) == told.containers
 
