@@ -6,7 +6,7 @@ What the real server can be made to do it does; what it cannot (414, a proxy's p
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, cast
@@ -156,18 +156,28 @@ class Scripted:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     token: str = ""
     url: str = ""
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self.tasks.add(task)
+        with suppress(OSError, EOFError):  # who asks may be gone by now
+            await self._answer(reader, writer)
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = (await reader.readuntil(b"\r\n\r\n")).decode()
         self.requests.append(request)
         self.asked.set()
         if self.says is None:
             await reader.read()
-        else:
-            status, body = (401, "") if self.token and f"Bearer {self.token}\r\n" not in request else self.says
-            writer.write(f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode())
-            await writer.drain()
-        writer.close()
+            return
+        status, body = (401, "") if self.token and f"Bearer {self.token}\r\n" not in request else self.says
+        writer.write(f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}".encode())
+        await writer.drain()
 
 
 @asynccontextmanager
@@ -179,6 +189,7 @@ async def scripted() -> AsyncIterator[Scripted]:
         yield found
     finally:
         listening.close()
+        await asyncio.gather(*found.tasks)  # who asked has gone
 
 
 async def test_odd_numbers(server: PrometheusServer) -> None:

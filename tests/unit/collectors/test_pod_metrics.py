@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -83,26 +83,34 @@ Answering = Callable[[str], str | None]
 @asynccontextmanager
 async def pod(name: str, answer: Answering, *, instance: str = "u/0", port: str = "http") -> AsyncIterator[PodEndpoint]:
     """A pod that answers `answer(request)`: a body, a whole response that begins with HTTP/, or None to hang."""
-    hanging: list[asyncio.StreamWriter] = []
+    tasks: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        with suppress(OSError, EOFError):  # who asks may be gone by now
+            await respond(reader, writer)
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = (await reader.readuntil(b"\r\n\r\n")).decode()
         said = answer(request)
         if said is None:
-            hanging.append(writer)
+            await reader.read()
             return
         whole = said if said.startswith("HTTP/") else f"HTTP/1.1 200 OK\r\nContent-Length: {len(said)}\r\nConnection: close\r\n\r\n{said}"
         writer.write(whole.encode())
         await writer.drain()
-        writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     try:
         yield PodEndpoint("shop", name, instance, "127.0.0.1", (("", 1), (port, server.sockets[0].getsockname()[1])))
     finally:
         server.close()
-        for writer in hanging:
-            writer.close()
+        await asyncio.gather(*tasks)  # who asked has gone
 
 
 def counting(*counts: int) -> Answering:
