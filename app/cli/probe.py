@@ -73,7 +73,7 @@ def _alone(probe: Coroutine[Any, Any, int]) -> int:
     """The exit code of a probe. What goes wrong in it comes by itself, not in the group of its tasks: a closed pipe, say."""
     try:
         return asyncio.run(probe)
-    except* Exception as group:
+    except* Exception as group:  # noqa: BLE001  whatever it is, it is raised again
         raise group.exceptions[0] from None
 
 
