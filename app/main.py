@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from app.served_metrics.pod_summary import PodSummary
     from collectors._prometheus_servers import ServerSpec
 
-_PULSE_S = 1.0
+_PULSE_S = 2.0
 _CERTIFICATE_S = 5.0
 _GIVE_BACK_S = 60.0
 _THREADS = 4
@@ -328,7 +328,7 @@ class Kubeglance:
         return read_servers(self._settings.prometheus_servers)
 
     async def _pulse(self) -> None:
-        """What is due every second, in one task: each time that an idle process wakes costs a tenth of a millisecond."""
+        """What is due every other second, in one task: each time that an idle process wakes costs a tenth of a millisecond."""
         while True:
             self._heartbeat.beat()
             some_left = self.store.expire()
