@@ -47,7 +47,7 @@ docs: $(VENV)/dev.stamp ## Write what is derived: deploy/base and the tables in 
 goldens: $(VENV)/dev.stamp ## Ask the real metrics-server anew what tests compare kubeglance with (needs make controlplane)
 	@$(BIN)/python -m tests.goldens.make
 
-bench: $(VENV)/bench.stamp ## Measure beside the real metrics-server, 20 minutes (needs make controlplane and wrk); QUICK=1: 4; SUITE=micro: the steps alone
+bench: $(VENV)/bench.stamp ## Measure beside the real metrics-server, 20 minutes (needs make controlplane and wrk); QUICK=1: 4; SUITE=hpa: beside prometheus-adapter; SUITE=micro: the steps alone
 	@$(BIN)/python -m benchmarks --suite=$(SUITE) $(if $(QUICK),--quick) $(if $(ONLY),--only=$(ONLY)) $(ARGS)
 
 lock: ## Choose the newest versions anew and write requirements/*.lock

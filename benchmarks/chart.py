@@ -1,4 +1,4 @@
-"""The picture of a run: for each row that has a target, how many times better kubeglance is than metrics-server."""
+"""The picture of a run: for each row that has a target, how many times better kubeglance is than its peer."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,9 +49,8 @@ def draw(found: Mapping[str, Any], path: Path) -> None:
     axes.invert_yaxis()
     axes.set_xlabel("times better (logarithmic)")
     axes.xaxis.set_major_formatter("{x:g}x")
-    axes.set_title(
-        f"kubeglance beside metrics-server {found['versions']['metrics-server']}, {found['nodes']} nodes, {found['pods']:,} pods"
-    )
+    peer = f"{found['peer']} {found['versions'][found['peer']]}"
+    axes.set_title(f"kubeglance beside {peer}, {found['nodes']} nodes, {found['pods']:,} pods")
     axes.legend(loc="lower right", frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     picture.savefig(path, dpi=120)

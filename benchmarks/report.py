@@ -4,30 +4,30 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-HEADINGS = ("row", "unit", "kubeglance (spread)", "metrics-server (spread)", "ratio", "target", "met")
 
-
-def table(rows: Sequence[Mapping[str, Any]]) -> str:
+def table(found: Mapping[str, Any]) -> str:
     """A line for each row of a results file, columns aligned."""
-    cells = [HEADINGS, *(_cells(row) for row in rows)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(HEADINGS))]
+    headings = ("row", "unit", "kubeglance (spread)", f"{found['peer']} (spread)", "ratio", "target", "met")
+    cells = [headings, *(_cells(row) for row in found["rows"])]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(headings))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells) + "\n"
 
 
-def markdown(found: Mapping[str, Any]) -> str:
-    """The rows that have a target, and what they were measured on."""
-    lines = ["| row | kubeglance | metrics-server | ratio | target |", "|---|---|---|---|---|"]
+def markdown(found: Mapping[str, Any], *, reported: bool = False) -> str:
+    """The rows that have a target, with `reported` the others too, and what they were measured on."""
+    peer = found["peer"]
+    lines = [f"| row | kubeglance | {peer} | ratio | target |", "|---|---|---|---|---|"]
     for row in found["rows"]:
-        if row["target"] is not None:
+        if row["target"] is not None or reported:
             medians = " | ".join(f"{number(row[side])} {row['unit']}" for side in ("ours", "peer"))
-            missed = "" if row["met"] else " (missed)"
-            lines.append(f"| `{row['name']}` | {medians} | {number(row['ratio'])} | {_target(row)}{missed} |")
+            target = "" if row["target"] is None else f"{_target(row)}{'' if row['met'] else ' (missed)'}"
+            lines.append(f"| `{row['name']}` | {medians} | {number(row['ratio'])} | {target} |")
     machine, versions = found["machine"], found["versions"]
     where = f"{machine['processors']} processors ({machine['processor']}), {found['started'][:10]}"
     ours = f"kubeglance at {versions['commit']} on Python {versions['python']}"
-    peer = f"metrics-server {versions['metrics-server']} built with Go {versions['go']}"
+    theirs = f"{peer} {versions[peer]} built with Go {versions['go']}"
     cluster = f"Kubernetes {versions['kubernetes']}, {found['nodes']} nodes, {found['pods']:,} pods, {found['containers']:,} containers"
-    lines += ["", f"Medians of one run on {where}: {ours}, {peer}, {cluster}."]
+    lines += ["", f"Medians of one run on {where}: {ours}, {theirs}, {cluster}."]
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,5 @@
-"""What a run has found, as a file: benchmarks/results/latest.json of a full run, others beside it and out of git."""
+"""What a run has found, as a file: benchmarks/results/latest.json of a full run, hpa.json of one beside prometheus-adapter; others are
+kept out of git."""
 
 import json
 import platform
@@ -16,28 +17,31 @@ from benchmarks.scenarios import Scenario
 from tests.e2e.controlplane import programs
 
 LATEST = Path(__file__).with_name("results") / "latest.json"
+HPA = LATEST.with_name("hpa.json")
+PEERS = {"metrics-server": programs.METRICS_SERVER, "prometheus-adapter": programs.PROMETHEUS_ADAPTER}
 _BUILD_INFO = b"\xff Go buildinf:"
 """debug/buildinfo: the mark before a Go program's own record, whose version stands 32 bytes on, behind its length."""
 
 
-def document(scenario: Scenario, rows: Sequence[Row], *, started: str, seconds: float) -> dict[str, Any]:
-    """All of a run. `started` is RFC 3339."""
+def document(scenario: Scenario, rows: Sequence[Row], peer: str, *, started: str, seconds: float) -> dict[str, Any]:
+    """All of a run beside that program. `started` is RFC 3339."""
     return {
         "scenario": scenario.name,
+        "peer": peer,
         "nodes": scenario.nodes,
         "pods": scenario.nodes * scenario.pods,
         "containers": scenario.nodes * scenario.pods * scenario.containers,
         "started": started,
         "seconds": round(seconds),
         "machine": machine(),
-        "versions": versions(),
+        "versions": versions(peer),
         "rows": [row.as_json() for row in rows],
     }
 
 
-def keep(found: dict[str, Any], *, is_latest: bool) -> Path:
-    """Write it, and draw it, under its name: latest, or that of the scenario. Answers where."""
-    path = LATEST if is_latest else LATEST.with_name(f"{found['scenario']}.json")
+def keep(found: dict[str, Any], name: str) -> Path:
+    """Write it, and draw it, under this name. Answers where."""
+    path = LATEST.with_name(f"{name}.json")
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     chart.draw(found, path.with_suffix(".png"))
@@ -57,14 +61,14 @@ def machine() -> dict[str, Any]:
     }
 
 
-def versions() -> dict[str, str]:
+def versions(peer: str) -> dict[str, str]:
     """Of all programs that took part."""
     return {
         "kubeglance": __version__,
         "commit": commit(),
         "python": platform.python_version(),
-        "metrics-server": programs.METRICS_SERVER,
-        "go": go_version(programs.path("metrics-server")),
+        peer: PEERS[peer],
+        "go": go_version(programs.path(peer)),
         "kubernetes": programs.KUBERNETES,
     }
 

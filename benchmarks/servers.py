@@ -1,5 +1,4 @@
-"""The servers that are measured: metrics-server as it is released, and kubeglance in three widths: one source, both, all that is on by
-default.
+"""The servers that are measured: peers as they are released, and kubeglance in three widths: one source, both, all that is on by default.
 
 All have TLS with certificates of one authority, tokens of one ServiceAccount with the same RBAC, the same kubelets, the same resolution.
 """
@@ -16,7 +15,7 @@ from benchmarks.processes import ProcessTree
 from benchmarks.scenarios import RESOLUTION
 from tests.e2e.controlplane import ControlPlane
 from tests.e2e.kubeglance import Kubeglance
-from tests.e2e.peer import MetricsServer
+from tests.e2e.peer import MetricsServer, Peer
 
 API = "/apis/metrics.k8s.io/v1beta1"
 
@@ -28,7 +27,7 @@ class Server:
     """One that runs. `reader` is the token of a client that may read everything."""
 
     name: str
-    program: Kubeglance | MetricsServer
+    program: Kubeglance | Peer
     plane: ControlPlane
     reader: str
 
@@ -82,20 +81,21 @@ def metrics_server(plane: ControlPlane, reader: str) -> Server:
 
 def kubeglance(plane: ControlPlane, reader: str) -> Server:
     """kubeglance as it is by default: /metrics/resource every 15 s, the full /stats/summary every 30 s, live kinds."""
-    return _kubeglance("kubeglance-live", plane, reader)
+    return start_kubeglance("kubeglance-live", plane, reader)
 
 
 def kubeglance_both(plane: ControlPlane, reader: str) -> Server:
     """kubeglance that serves metrics.k8s.io only, from both sources: /stats/summary is asked in short."""
-    return _kubeglance("kubeglance-both", plane, reader, "--live-kinds=false")
+    return start_kubeglance("kubeglance-both", plane, reader, "--live-kinds=false")
 
 
 def kubeglance_resource(plane: ControlPlane, reader: str) -> Server:
     """kubeglance that serves what metrics-server serves, and asks what that asks: /metrics/resource."""
-    return _kubeglance("kubeglance", plane, reader, "--live-kinds=false", "--kubelet-summary=false")
+    return start_kubeglance("kubeglance", plane, reader, "--live-kinds=false", "--kubelet-summary=false")
 
 
-def _kubeglance(name: str, plane: ControlPlane, reader: str, *flags: str) -> Server:
+def start_kubeglance(name: str, plane: ControlPlane, reader: str, *flags: str) -> Server:
+    """kubeglance with these flags beside the usual ones."""
     made = Kubeglance(
         plane,
         f"{name}-{next(_serial)}",

@@ -26,7 +26,7 @@ def test_a_table_has_medians_spreads_ratio_target_and_verdict() -> None:
         ["list_pods_json", "requests/s", "310 (300 to 320)", "21.0 (20.0 to 22.0)", "14.8", ">= 10", "yes"],
         ["rss_idle", "MiB", "110 (110 to 110)", "140 (140 to 140)", "0.786", "<= 0.75", "NO"],
         ["growth", "ms", "0.610 (0.610 to 0.610)"],
-    ] == [re.split(r" {2,}", line) for line in report.table(ROWS).splitlines()]
+    ] == [re.split(r" {2,}", line) for line in report.table({"peer": "metrics-server", "rows": ROWS}).splitlines()]
 
 
 def test_the_verdict_names_what_is_missed() -> None:
@@ -38,6 +38,7 @@ def test_the_verdict_names_what_is_missed() -> None:
 def test_the_readme_has_the_rows_with_targets_and_where_they_come_from() -> None:
     """Units stand with the values."""
     found = {
+        "peer": "metrics-server",
         "rows": ROWS,
         "machine": {"processors": 2, "processor": "Some CPU"},
         "versions": {"commit": "abc", "python": "3.11", "metrics-server": "v0.9.0", "go": "1.26", "kubernetes": "v1.37.2"},

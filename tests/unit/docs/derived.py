@@ -73,11 +73,19 @@ def benchmarks_table() -> str:
     return f"![How many times better each figure is]({chart})\n\n{report.markdown(json.loads(results.LATEST.read_text(encoding='utf-8')))}"
 
 
+def hpa_benchmarks_table() -> str:
+    """The latest full run of `make bench SUITE=hpa`, if one was kept."""
+    if not results.HPA.exists():
+        return "No full run was kept yet.\n"
+    return report.markdown(json.loads(results.HPA.read_text(encoding="utf-8")), reported=True)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "flags": flags_table,
     "metrics-server-flags": metrics_server_table,
     "adapter-differences": adapter_differences_table,
     "benchmarks": benchmarks_table,
+    "benchmarks-hpa": hpa_benchmarks_table,
     **{f"differences-{section}": partial(differences_table, section) for section in SECTIONS},
 }
 
@@ -90,7 +98,7 @@ def with_tables(page: str) -> str:
 def files() -> dict[Path, str]:
     """Every derived file, whole."""
     base = base_files(install(Options(image=f"kubeglance:{__version__}"), load()))
-    names = ("README.md", "docs/flags.md")
+    names = ("README.md", "docs/benchmarks.md", "docs/flags.md")
     pages = [ROOT / name for name in (*names, *(f"docs/differences-from-{peer}.md" for peer in ("metrics-server", "prometheus-adapter")))]
     made = {page: with_tables(page.read_text(encoding="utf-8")) for page in pages}
     made[ROOT / "docs" / "reference-liveresource.md"] = reference.page()

@@ -13,6 +13,7 @@ from app.cli.flags import all_flags
 from app.cli.metrics_server_flags import FLAGS
 from app.cli.version import version_line
 from app.telemetry import Metrics
+from benchmarks.hpa import suite as hpa
 from benchmarks.rows import Better
 from benchmarks.workloads import FIGURES
 from collectors._base import Cause
@@ -161,7 +162,7 @@ def test_every_row_of_the_benchmarks_is_described() -> None:
     for names, target in re.findall(r"^\| (`[a-z].*?`) \| ([<>]= [\d.]+)? ?\|", read("docs/benchmarks.md"), re.MULTILINE):
         described |= dict.fromkeys(re.findall(r"`(\w+)`", names), target)
 
-    figures = [figure for figure in FIGURES if not re.search(r"_\d+$", figure.name)]
+    figures = [figure for figure in (*FIGURES, *hpa.FIGURES) if not re.search(r"_\d+$", figure.name)]
     bounds = {Better.LOWER: "<=", Better.HIGHER: ">="}
     assert {figure.name: f"{bounds[figure.better]} {figure.target}" if figure.target else "" for figure in figures} == described
 

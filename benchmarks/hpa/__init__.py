@@ -1,0 +1,1 @@
+"""What autoscalers ask: kubeglance beside prometheus-adapter, with one configuration, one Prometheus and the same requests."""
