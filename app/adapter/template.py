@@ -15,7 +15,11 @@ _TOKEN = re.compile(
     r"|(?P<field>(?:\.[A-Za-z_]\w*)+|\.)|(?P<word>[A-Za-z_]\w*)|(?P<symbol>:=|[,|()]))"
 )
 _MOST_CHARACTERS = 64 * 1024
-"""Of a template, and of what is made of it."""
+"""Of a template, of what is made of it, and of every text on the way."""
+
+_MOST_DIGITS = 64
+_MOST_TURNS = 10_000
+"""Of all loops together, when a template is filled in once."""
 
 _DEEPEST = 32
 _REFUSED = {"define", "template", "block", "break", "continue"}
@@ -26,19 +30,49 @@ class TemplateError(Exception):
     """A template that cannot be read or filled in. The message says what is wrong with it, in words."""
 
 
+class _Turns:
+    """Counts the turns of all loops: loops in loops multiply."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_TURNS
+
+    def take(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise TemplateError(f"its loops take more than {_MOST_TURNS} turns")
+
+
+class _Written:
+    """The text that is made."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+
+    def append(self, text: str) -> None:
+        self._length += len(text)
+        if self._length > _MOST_CHARACTERS:
+            raise TemplateError(f"gives more than {_MOST_CHARACTERS} characters")
+        self._parts.append(text)
+
+    def __str__(self) -> str:
+        return "".join(self._parts)
+
+
 class _Scope:
     """What names mean at one place. `variables` are innermost last."""
 
-    def __init__(self, dot: Any, variables: dict[str, Any]) -> None:
+    def __init__(self, dot: Any, variables: dict[str, Any], turns: _Turns) -> None:
         self.dot = dot
         self.variables = variables
+        self.turns = turns
 
     def inner(self, dot: Any, **variables: Any) -> "_Scope":
-        return _Scope(dot, {**self.variables, **variables})
+        return _Scope(dot, {**self.variables, **variables}, self.turns)
 
 
 _Value = Callable[[_Scope], Any]
-_Node = Callable[[_Scope, list[str]], None]
+_Node = Callable[[_Scope, _Written], None]
 
 
 class _Token(NamedTuple):
@@ -58,12 +92,9 @@ class Template:
 
     def fill(self, values: Mapping[str, Any]) -> str:
         """The text with these values as the fields of dot. Raises TemplateError."""
-        out: list[str] = []
-        self._node(_Scope(values, {"$": values}), out)
-        text = "".join(out)
-        if len(text) > _MOST_CHARACTERS:
-            raise TemplateError(f"gives more than {_MOST_CHARACTERS} characters")
-        return text
+        out = _Written()
+        self._node(_Scope(values, {"$": values}, _Turns()), out)
+        return str(out)
 
 
 def _pieces(text: str) -> Iterator[str | list[_Token]]:
@@ -182,8 +213,8 @@ def _text(text: str) -> _Node:
 
 
 def _sequence(nodes: Sequence[_Node]) -> _Node:
-    def run(scope: _Scope, out: list[str]) -> None:
-        inner = _Scope(scope.dot, dict(scope.variables))
+    def run(scope: _Scope, out: _Written) -> None:
+        inner = scope.inner(scope.dot)
         for node in nodes:
             node(inner, out)
 
@@ -196,14 +227,14 @@ def _action(tokens: list[_Token]) -> _Node:
     if not names:
         return lambda scope, out: out.append(shown(pipeline(scope)))
 
-    def keep(scope: _Scope, _out: list[str]) -> None:
+    def keep(scope: _Scope, _out: _Written) -> None:
         scope.variables[names[0]] = pipeline(scope)
 
     return keep
 
 
 def _conditional(word: str, names: Sequence[str], pipeline: _Value, body: _Node, otherwise: _Node) -> _Node:
-    def run(scope: _Scope, out: list[str]) -> None:
+    def run(scope: _Scope, out: _Written) -> None:
         value = pipeline(scope)
         inner = scope.inner(value if word == "with" else scope.dot, **dict.fromkeys(names, value))
         if value:
@@ -215,7 +246,7 @@ def _conditional(word: str, names: Sequence[str], pipeline: _Value, body: _Node,
 
 
 def _range(names: Sequence[str], pipeline: _Value, body: _Node, otherwise: _Node) -> _Node:
-    def run(scope: _Scope, out: list[str]) -> None:
+    def run(scope: _Scope, out: _Written) -> None:
         value = pipeline(scope)
         if isinstance(value, Mapping):
             pairs: list[tuple[Any, Any]] = sorted(value.items())
@@ -224,10 +255,9 @@ def _range(names: Sequence[str], pipeline: _Value, body: _Node, otherwise: _Node
         else:
             raise TemplateError(f"range cannot go over {shown(value)!r}")
         for key, each in pairs:
+            scope.turns.take()
             bound = dict(zip(names, (key, each) if len(names) == 2 else (each,), strict=False))
             body(scope.inner(each, **bound), out)
-            if len(out) > _MOST_CHARACTERS:
-                raise TemplateError(f"gives more than {_MOST_CHARACTERS} pieces")
         if not pairs:
             otherwise(scope, out)
 
@@ -291,11 +321,14 @@ def _command(tokens: list[_Token], before: _Value | None) -> _Value:
 
 def _called(name: str, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     try:
-        return function(*arguments)
+        value = function(*arguments)
     except TemplateError as exc:
         raise TemplateError(f"{name}: {exc}") from None
     except (TypeError, ValueError, IndexError, KeyError):
         raise TemplateError(f"{name} cannot take {', '.join(repr(shown(each)) for each in arguments) or 'nothing'}") from None
+    if isinstance(value, str) and len(value) > _MOST_CHARACTERS:
+        raise TemplateError(f"{name} gives more than {_MOST_CHARACTERS} characters")
+    return value
 
 
 def _operands(tokens: list[_Token]) -> list[_Value]:
@@ -320,6 +353,8 @@ def _operand(token: _Token) -> _Value:
         case "text":
             return _constant(_unquoted(token.text))
         case "number":
+            if len(token.text) > _MOST_DIGITS:
+                raise TemplateError(f"a number has more than {_MOST_DIGITS} digits")
             return _constant(float(token.text) if "." in token.text else int(token.text))
         case "field":
             names = [name for name in token.text.split(".") if name]

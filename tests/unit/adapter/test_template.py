@@ -62,6 +62,7 @@ def test_templates_are_filled_in_as_go_does(text: str, filled: str) -> None:
         pytest.param("<<index .GroupBySlice 7>>", "index: ", id="no-such-index"),
         pytest.param("<<(.Series>>", "parentheses do not match", id="parentheses"),
         pytest.param("<<.Series .GroupBy>>", "is no function", id="a-field-is-no-function"),
+        pytest.param(f"<<index .GroupBySlice {'9' * 5000}>>", "more than 64 digits", id="a-number-that-int-refuses"),
     ],
 )
 def test_what_cannot_be_filled_in_is_told(text: str, said: str) -> None:
@@ -117,3 +118,19 @@ def test_a_template_cannot_grow_without_end() -> None:
 
     with pytest.raises(TemplateError, match="more than"):
         nested.fill({"L": list(range(8))})
+
+
+def test_loops_that_write_nothing_end_too() -> None:
+    """They multiply as others do."""
+    nested = Template("<<range $.L>>" * 8 + "<<end>>" * 8)
+
+    with pytest.raises(TemplateError, match="turns"):
+        nested.fill({"L": list(range(8))})
+
+
+def test_text_that_is_only_kept_cannot_grow_without_end() -> None:
+    """Forty doublings of what a variable holds are more than any memory."""
+    doubled = "".join(f"<<$a{index + 1} := print $a{index} $a{index}>>" for index in range(40))
+
+    with pytest.raises(TemplateError, match="print gives more than 65536 characters"):
+        Template(f'<<$a0 := "xxxxxxxx">>{doubled}').fill({})
