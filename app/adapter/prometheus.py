@@ -30,6 +30,7 @@ _BODY = 64 << 20
 """Bytes of one answer: a list of series is long."""
 
 _LONGEST = 400
+_LAST_YEAR_S = 253_402_300_799
 _CAUSES = {"bad_data": Cause.QUERY, "execution": Cause.QUERY, "timeout": Cause.DEADLINE, "canceled": Cause.DEADLINE}
 
 
@@ -91,7 +92,7 @@ class Prometheus:
     async def query(self, text: str) -> Result:
         """The answer to an instant query, at the server's own present."""
         answer, what = await self._ask(self.server.verb, "query", {"query": text, "timeout": f"{_TIMEOUT_S:g}s"})
-        return parse(answer, what)
+        return await asyncio.to_thread(parse, answer, what)
 
     async def series(self, selector: str, start: float) -> list[Shape]:
         """What series there are that a selector takes and that had samples since `start` (Unix seconds)."""
@@ -231,6 +232,8 @@ def _sample(labels: Any, pair: Any) -> Sample | str:
         return "it has no labels"
     match pair:
         case [int() | float() as seconds, str() as text]:
+            if isinstance(seconds, bool) or not 0 <= seconds <= _LAST_YEAR_S:
+                return f"{series_text(labels)} has the time {str(seconds)[:20]}, which is none of the years 1970 to 9999"
             try:
                 return Sample(tuple(sorted(labels.items())), exact(text), round(Decimal(str(seconds)) * 10**9))
             except ValueError as exc:

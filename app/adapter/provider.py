@@ -1,6 +1,7 @@
 """The metrics of an adapter file, as a Provider: what is asked for is asked of Prometheus, and kept warm while somebody asks."""
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -12,6 +13,8 @@ from app.served_metrics.objects import Described, Unavailable
 from app.served_metrics.values import NAMESPACES, Absent, Answer, Entry, Question, Resource, Series, State
 
 _SHOWN = 300
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9._:]*[A-Za-z0-9])?")
+"""What may name an object. A template may write names into a query as they are, so that no other text gets there."""
 
 
 class DescribedObjects(Protocol):
@@ -74,13 +77,8 @@ class AdapterMetrics:
         kept = await self._ask(listed, [external_query(listed, question)])
         if isinstance(kept, Absent):
             return kept
-        found = [
-            Series(None, sample.labels, sample.value, sample.time)
-            for each in kept
-            if each.result is not None
-            for sample in each.result.samples
-        ]
-        return Answer(sorted(found, key=lambda series: series.labels)) if found else _nothing(listed, kept)
+        found = _by_labels(kept[0])
+        return Answer(found) if found else _nothing(listed, kept)
 
     async def _custom(self, listed: Listed, question: Question, resource: Resource) -> Answer | Absent:
         described = await self._objects.of(resource)
@@ -90,6 +88,8 @@ class AdapterMetrics:
         labels = None if isinstance(described, Unavailable) else described.labels
         if question.name is not None:
             names = [question.name]
+            if _NAME.fullmatch(question.name) is None:
+                return Absent(f"there is no object of such a name among the {resource}{_in(namespace)}")
             if labels is not None and labels((namespace, question.name)) is None:
                 return Absent(f"there is no {question.name} among the {resource}{_in(namespace)}")
         elif isinstance(described, Unavailable):
@@ -151,6 +151,16 @@ def custom_queries(listed: Listed, label: str, namespace: str, question: Questio
     if listed.rule.by_object or not names:
         return [query(present(label))]
     return [query(named(label, piece)) for piece in in_pieces(names, MOST_BYTES // 2)]
+
+
+def _by_labels(kept: Kept) -> Sequence[Series]:
+    """The series of the result of an external metric, in order."""
+    if None not in kept.made:
+        samples = kept.result.samples if kept.result is not None else ()
+        series = [Series(None, sample.labels, sample.value, sample.time) for sample in samples]
+        kept.made[None] = sorted(series, key=lambda each: each.labels)
+    found: Sequence[Series] = kept.made[None]
+    return found
 
 
 def _by_name(kept: Kept, label: str, namespace: str) -> Mapping[str, Series]:

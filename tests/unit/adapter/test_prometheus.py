@@ -42,6 +42,15 @@ def test_what_is_no_finite_number_costs_itself(value: str) -> None:
     assert 1 == len(found.dropped)
 
 
+@pytest.mark.parametrize("seconds", [1e300, -1, 1e12, True])
+def test_a_time_that_is_none_costs_its_sample(seconds: float) -> None:
+    """No timestamp of the wire holds it."""
+    found = parse(data("vector", [{"metric": {"p": "a"}, "value": [1, "30"]}, {"metric": {"p": "b"}, "value": [seconds, "1"]}]), "GET")
+
+    assert [(("p", "a"),)] == [sample.labels for sample in found.samples]
+    assert "which is none of the years 1970 to 9999" in found.dropped[0]
+
+
 @pytest.mark.parametrize(
     ("said", "cause"),
     [

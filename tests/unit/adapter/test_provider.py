@@ -305,6 +305,25 @@ async def test_a_missing_right_is_told_and_single_objects_are_served_all_the_sam
     assert {"a": "1"} == values(await served.ask(name="a"))
 
 
+@pytest.mark.parametrize("name", ['a"} or secret{x="', ".*", "a|b", "a b", ""])
+async def test_what_names_no_object_is_never_put_into_a_query(served: Served, name: str) -> None:
+    """Where objects cannot be listed too: a template may write names as they are."""
+    served.objects.unavailable = "pods cannot be listed: forbidden"
+
+    assert "there is no object of such a name" in reason(await served.ask(name=name))
+    assert [] == served.prometheus.asked
+
+
+async def test_series_of_an_external_metric_are_made_once_for_each_answer(served: Served) -> None:
+    """What is made of series is kept as long as they are the same objects."""
+    served.prometheus.says = result(("jobs", "5"), label="queue")
+    first, second = await served.ask("depth", None), await served.ask("depth", None)
+
+    assert isinstance(first, Answer)
+    assert isinstance(second, Answer)
+    assert first.series is second.series
+
+
 async def test_unknown_metrics_are_left_to_others_once_series_are_known(served: Served) -> None:
     """Before that there may be such a metric."""
     assert None is await served.ask("nonsense")
