@@ -6,7 +6,7 @@ from typing import Protocol
 import structlog
 from msgspec.structs import replace
 
-from app.served_metrics.values import Absent, Answer, Entry, Question, Resource, State
+from app.served_metrics.values import NAMESPACES, Absent, Answer, Entry, Question, Resource, State
 
 _log = structlog.get_logger(__name__)
 
@@ -93,6 +93,9 @@ class Registry:
             resource = await self._name(question.resource)
             if resource != question.resource:
                 question = replace(question, resource=resource)
+        if question.resource == NAMESPACES and question.namespace and question.name != question.namespace:
+            # The right to a path of one namespace, and an HPA in it, must not lead to what is told of others.
+            return Absent(f"of the namespaces a path in {question.namespace} leads to {question.namespace} only")
         unknown: Absent | None = None
         for provider in self._providers:
             found = await provider.answer(question)

@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.served_metrics.providers import Registry
-from app.served_metrics.values import NODES, PODS, Absent, Answer, Entry, Question, Resource, Series, State
+from app.served_metrics.values import NAMESPACES, NODES, PODS, Absent, Answer, Entry, Question, Resource, Series, State
 
 ANSWER = Answer([Series(("shop", "web-1"), (), Decimal(3), 10**18)])
 
@@ -61,6 +61,27 @@ async def test_the_first_that_knows_a_metric_answers(said: list[Answer | Absent 
         registry.add(_Provider(str(index), [_entry("m")], each))
 
     assert await registry.answer(Question("custom", "m", PODS, "shop")) == expected
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "answered"),
+    [
+        ("shop", "shop", True),
+        ("shop", "bank", False),
+        ("shop", None, False),
+        ("", "bank", True),
+        ("", None, True),
+    ],
+    ids=["its own", "another", "all of them", "from the root", "all of them from the root"],
+)
+async def test_a_path_in_a_namespace_tells_of_no_other(namespace: str, name: str | None, *, answered: bool) -> None:
+    """Who may read the metrics of one namespace, or make an HPA there, may not read what is told of others."""
+    registry = Registry()
+    registry.add(_Provider("first", [_entry("m", resource=NAMESPACES)]))
+
+    found = await registry.answer(Question("custom", "m", NAMESPACES, namespace, name))
+
+    assert (found == ANSWER) is answered
 
 
 async def test_an_external_metric_that_nobody_serves_is_named_as_such() -> None:
