@@ -24,7 +24,7 @@ _encode = msgspec.json.Encoder().encode
 
 class LiveKind:
     """A declared kind. `numbers` are the paths of the integer and number fields of its objects, such as ("status", "ready"); `metrics` the
-    names and APIs of its metrics."""
+    names and APIs of its metrics; `namespaces` those that its objects may be in, None where they are in none."""
 
     def __init__(
         self,
@@ -33,8 +33,11 @@ class LiveKind:
         numbers: tuple[tuple[str, ...], ...],
         history: LiveHistory | None = None,
         metrics: tuple[tuple[str, frozenset[Api]], ...] = (),
+        *,
+        namespaces: frozenset[str] | None = None,
     ) -> None:
         self.kind = kind
+        self.namespaces = namespaces
         self.metrics = metrics
         self.numbers = numbers
         self._mapper = mapper
@@ -92,7 +95,7 @@ def compile_kind(declaration: Declaration, means: Means | None = None) -> LiveKi
         edit=f"{resource.metadata.name} is declared by {declaration.place.file}: edit that",
     )
     metrics = tuple((metric.name, frozenset[Api](metric.apis)) for metric in spec.metrics)
-    return LiveKind(kind, mapper, numbers, history, metrics)
+    return LiveKind(kind, mapper, numbers, history, metrics, namespaces=frozenset(spec.allow_namespaces) if kind.namespaced else None)
 
 
 def _of_parts(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class LiveObjects:
         if not live.metrics:
             return None
         resource, namespaced = Resource(live.kind.group, live.kind.resource), live.kind.namespaced
-        return KindMetrics(self._name, self._source, resource, namespaced, live.metrics, self._shown.collection)
+        return KindMetrics(self._name, self._source, resource, namespaced, live.metrics, self._shown.collection, live.namespaces)
 
     @property
     def expires(self) -> float | None:

@@ -22,7 +22,7 @@ NAME = "name"
 class KindMetrics(Struct, frozen=True):
     """The metrics of one declared kind: their names and APIs, in the order of the numbers in `metrics` of each object's value.
 
-    `declaration` is its name, `source` the type of its source.
+    `declaration` is its name, `source` the type of its source. `namespaces` are those that its objects may be in, None where it has none.
     """
 
     declaration: str
@@ -31,6 +31,11 @@ class KindMetrics(Struct, frozen=True):
     namespaced: bool
     metrics: tuple[tuple[str, frozenset[Api]], ...]
     objects: Objects
+    namespaces: frozenset[str] | None = None
+
+    def is_served_in(self, namespace: str) -> bool:
+        """Whether a question of that namespace may have an answer; one of all namespaces may."""
+        return not namespace or self.namespaces is None or namespace in self.namespaces
 
 
 class _Metric(Struct, frozen=True):
@@ -51,7 +56,7 @@ class ResourceMetrics:
         self._reports = reports
         self._changed = changed
         self._kinds: dict[str, KindMetrics] = {}
-        self._metrics: dict[tuple[str, str, Resource | None], _Metric] = {}
+        self._metrics: dict[tuple[str, str, Resource | None], list[_Metric]] = {}
 
     def put(self, changes: Mapping[str, KindMetrics | None]) -> None:
         """Serve these, by declaration; None takes one away."""
@@ -65,27 +70,28 @@ class ResourceMetrics:
             for index, (name, apis) in enumerate(kind.metrics):
                 for api in sorted(apis):
                     resource = kind.resource if api == "custom" else None
-                    self._metrics.setdefault((api, name, resource), _Metric(kind, index))
+                    self._metrics.setdefault((api, name, resource), []).append(_Metric(kind, index))
         self._changed()
 
     def entries(self) -> Sequence[Entry]:
-        """See Provider."""
-        return [_entry(name, resource, each.kind) for (_, name, resource), each in self._metrics.items()]
+        """See Provider. What several kinds serve in namespaces of their own is one entry."""
+        return [_entry(name, resource, each[0].kind) for (_, name, resource), each in self._metrics.items()]
 
     def state(self, entry: Entry) -> State:
         """See Provider."""
-        metric = self._metrics.get((entry.api, entry.metric, entry.resource))
-        if metric is None:
-            return State(0, 0, "")
-        times = [item.value.observed for item in metric.kind.objects.snapshot() if metric.value(item) is not None]
-        report = self._reports.get(metric.kind.declaration)
-        return State(len(times), max(times, default=0), report.error if report is not None else "")
+        metrics = self._metrics.get((entry.api, entry.metric, entry.resource), ())
+        times = [item.value.observed for each in metrics for item in each.kind.objects.snapshot() if each.value(item) is not None]
+        reports = [report for each in metrics if (report := self._reports.get(each.kind.declaration)) is not None]
+        return State(len(times), max(times, default=0), next((report.error for report in reports if report.error), ""))
 
     async def answer(self, question: Question) -> Answer | Absent | None:
         """See Provider."""
-        metric = self._metrics.get((question.api, question.metric, question.resource))
-        if metric is None:
+        known = self._metrics.get((question.api, question.metric, question.resource))
+        if known is None:
             return None
+        metric = next((each for each in known if each.kind.is_served_in(question.namespace)), None)
+        if metric is None:
+            return Absent(f"{question.metric} is not served in namespace {question.namespace}", known=False)
         return _external(metric, question) if question.resource is None else _custom(metric, question)
 
 

@@ -125,3 +125,24 @@ async def test_what_is_gone_is_not_served() -> None:
     assert (0, 0, "") == provider.state(entry)
     assert await _ask(provider, Question("custom", "queue_ready", QUEUES, "shop", "orders")) is None
     assert 2 == len(changed)
+
+
+async def test_a_kind_takes_no_name_of_a_metric_in_namespaces_of_others() -> None:
+    """Two kinds may serve one name in namespaces of their own, and whoever else knows it is asked in all others."""
+    provider = ResourceMetrics(Reports(), changed=lambda: None)
+    for namespace, ready in (("shop", 12), ("alpha", 40)):
+        collection = Collection(why=lambda _key: None)
+        collection.replace([_item("orders", ready, namespace=namespace)], (), 1)
+        external: frozenset[Api] = frozenset(["external"])
+        resource = Resource(f"{namespace}.example.com", "queues")
+        metrics = (("queue_ready", external),)
+        kind = KindMetrics(str(resource), "http", resource, True, metrics, collection, frozenset([namespace]))
+        provider.put({str(resource): kind})
+
+    (entry,) = provider.entries()
+    assert 2 == provider.state(entry).series
+    assert [("name=orders", 12)] == await _ask(provider, Question("external", "queue_ready", None, "shop"))
+    assert [("name=orders", 40)] == await _ask(provider, Question("external", "queue_ready", None, "alpha"))
+    assert Absent("queue_ready is not served in namespace other", known=False) == await provider.answer(
+        Question("external", "queue_ready", None, "other")
+    )
