@@ -163,6 +163,7 @@ def test_a_file_in_the_folder_is_a_kind_within_seconds(tmp_path: Path, demos: li
         "nodestats",
         "podstats",
         "queue",
+        "servedmetric",
         "volumestats",
     }
     assert "hotresources.example.com" in kubectl("get", "collectors").stdout

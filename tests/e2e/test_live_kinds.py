@@ -74,7 +74,7 @@ def test_kubectl_lists_them_by_every_name(stage: Stage, tmp_path: Path) -> None:
         listed = stage.plane.kubectl("get", "live", "-n", NAMESPACE, "-o", "name", f"--cache-dir={tmp_path}").stdout.splitlines()
         return {line.partition("/")[0].removesuffix(f".{GROUP}") for line in listed}
 
-    built_in = {"collector", "containerstats", "nodestats", "podstats", "volumestats"}
+    built_in = {"collector", "containerstats", "nodestats", "podstats", "servedmetric", "volumestats"}
     wait_until("the category live", lambda: category() == built_in, seconds=90, every=3)
 
 

@@ -5,6 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.adapter.prometheus import Shape, parse, shapes
 from collectors._base import Cause, CollectError
@@ -82,3 +84,35 @@ def test_series_are_kept_by_name_and_names_of_labels() -> None:
     assert [Shape("a", frozenset({"x"})), Shape("up", frozenset({"job", "pod"}))] == shapes(
         answer({"status": "success", "data": series}), "GET"
     )
+
+
+_ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.sampled_from(["success", "vector", "scalar", "NaN"]),
+    lambda below: (
+        st.lists(below, max_size=3)
+        | st.dictionaries(st.sampled_from(["status", "data", "resultType", "result", "metric", "value", "error"]), below, max_size=5)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.binary(max_size=40) | _ODD.map(lambda value: json.dumps(value).encode()), st.sampled_from([200, 422, 500]))
+def test_no_answer_breaks_the_parser(body: bytes, status: int) -> None:
+    """It gives samples that are numbers, or says what is wrong."""
+    try:
+        result = parse(Answer(status, {}, body, len(body)), "query")
+    except CollectError as error:
+        assert error.message  # noqa: PT017 -- what matters is that there is one
+        return
+    assert all(sample.value.is_finite() for sample in result.samples)
+
+
+@given(result=_ODD)
+def test_no_result_breaks_the_parser(result: Any) -> None:
+    """A vector of anything: what is no sample is dropped, with its reason."""
+    body = json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}}).encode()
+    try:
+        found = parse(Answer(200, {}, body, len(body)), "query")
+    except CollectError:
+        return
+    assert len(found.samples) + len(found.dropped) <= len(result)

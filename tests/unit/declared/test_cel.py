@@ -287,6 +287,9 @@ def test_values_come_back_as_they_went_in(item: Any) -> None:
         value = evaluate("item", item)
     except Missing:
         return
+    except CelError:
+        assert not plain(item)  # keys that differ behind a NUL are one
+        return
     assert value == item or not plain(item)
 
 

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.declared.prometheus_servers import ServersError, parse_servers, read_servers
 
@@ -84,3 +86,14 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     """The flag is named."""
     with pytest.raises(ServersError, match=r"--prometheus-servers=.*cannot be read"):
         read_servers(tmp_path / "servers.yaml")
+
+
+@given(st.text(max_size=60) | st.binary(max_size=40) | st.text(max_size=30).map(lambda text: f"main:\n  url: {text}\n  auth: {text}\n"))
+def test_no_file_crashes_it(content: str | bytes) -> None:
+    """It gives servers, or all that is wrong with it, each with its place."""
+    try:
+        servers = parse_servers(content, "servers.yaml")
+    except ServersError as error:
+        assert str(error).startswith("servers.yaml:")  # noqa: PT017 -- any that is raised must say where
+        return
+    assert all(name for name in servers)

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.errors import KubeError
 from app.kube.pod_endpoints import KeptEndpoints, decode_endpoint, endpoints_of
@@ -84,3 +86,22 @@ def test_where_they_are_watched(namespace: str, labels: str, path: str, params: 
     watched = endpoints_of(namespace, labels)
 
     assert (path, params) == (watched.path, watched.params)
+
+
+_NAMES = ["metadata", "namespace", "name", "spec", "containers", "ports", "containerPort", "status", "podIP"]
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(st.sampled_from(_NAMES), below, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(_ANYTHING)
+def test_no_pod_crashes_it(pod: Any) -> None:
+    """It is read, or it is said that it cannot be."""
+    try:
+        record = decode_endpoint(msgspec.Raw(msgspec.json.encode(pod)))
+    except KubeError as error:
+        assert "cannot read it" in str(error)  # noqa: PT017 -- any that is raised must say so
+        return
+    assert len(record.key) == 2
