@@ -85,7 +85,7 @@ class Adapter:
             _log.warning("the cluster does not tell its resources: rules use those that every cluster has", error=str(exc))
         began = self._clock.wall()
         await self._discovery.relist()
-        self.metrics.put(self._discovery.metrics)
+        others = self.metrics.put(self._discovery.metrics)
         if self._discovery.listed_once or not self.config.rules:
             self.metrics.not_listed = ""
         elif self._discovery.troubles:
@@ -94,7 +94,8 @@ class Adapter:
             )
         self._tell()
         self._report(began)
-        self._changed()
+        if others:
+            self._changed()
 
     def _read(self) -> bool:
         """Read the file if it is another. A file that cannot be read leaves the rules as they are."""

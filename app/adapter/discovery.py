@@ -92,6 +92,11 @@ class Discovery:
                 raise answer
             else:
                 self._shapes[query] = answer
+        # Thousands of series take a while: whoever asks for a metric meanwhile gets a turn.
+        self.metrics, self.troubles = await asyncio.to_thread(self._look, failed)
+
+    def _look(self, failed: Mapping[str, CollectError]) -> tuple[Metrics, dict[str, Trouble]]:
+        """The metrics of all lists that there are, and the rules' troubles; `failed` is what could not be listed anew."""
         metrics: dict[tuple[Resource | None, str], Listed] = {}
         troubles: dict[str, Trouble] = {}
         for rule in self._rules:
@@ -103,7 +108,7 @@ class Discovery:
                     metrics[listed.resource, listed.metric] = listed
             except NamingError as exc:
                 troubles[rule.place] = self._trouble(rule, Cause.MAPPING, str(exc))
-        self.metrics, self.troubles = metrics, troubles
+        return metrics, troubles
 
     def _trouble(self, rule: Rule, cause: str, message: str) -> Trouble:
         before = self.troubles.get(rule.place)

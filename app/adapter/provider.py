@@ -39,22 +39,26 @@ class AdapterMetrics:
         self._objects = objects
         self._find = find
         self._metrics: Metrics = {}
-        self._last: dict[tuple[Resource | None, str], Sequence[Kept]] = {}
+        self._entries: Sequence[Entry] = []
+        self._last: dict[tuple[Resource | None, str], Sequence[str]] = {}
         self.not_listed = "the series of Prometheus were not listed yet"
         """Why nothing may be known yet; "" once it is."""
 
-    def put(self, metrics: Metrics) -> None:
-        """Serve these."""
+    def put(self, metrics: Metrics) -> bool:
+        """Serve these. Whether others are listed than before."""
+        before, self._entries = self._entries, [listed.entry for listed in metrics.values()]
         self._metrics = metrics
-        self._last = {key: kept for key, kept in self._last.items() if key in metrics}
+        self._last = {key: texts for key, texts in self._last.items() if key in metrics}
+        return self._entries != before
 
     def entries(self) -> Sequence[Entry]:
         """See Provider."""
-        return [listed.entry for listed in self._metrics.values()]
+        return self._entries
 
     def state(self, entry: Entry) -> State:
         """See Provider. It tells of the last question: metrics nobody asks for are not asked of Prometheus."""
-        kept = self._last.get((entry.resource, entry.metric))
+        texts = self._last.get((entry.resource, entry.metric), ())
+        kept = [each for text in texts if (each := self._queries.get(text)) is not None]
         if not kept:
             return State(None, 0, "")
         samples = [sample for each in kept if each.result is not None for sample in each.result.samples]
@@ -115,7 +119,7 @@ class AdapterMetrics:
         kept = [each for each in found if each is not None]
         if len(kept) < len(texts):
             return Absent("too many different queries are asked at one time")
-        self._last[listed.resource, listed.metric] = kept
+        self._last[listed.resource, listed.metric] = texts
         for each in kept:
             if not self._queries.is_fresh(each):
                 return Absent(self._why(each))

@@ -67,6 +67,10 @@ class Queries:
     def __len__(self) -> int:
         return len(self._kept)
 
+    def get(self, text: str) -> Kept | None:
+        """The query as it is kept, None if it is not; that it was looked at is no use of it."""
+        return self._kept.get(text)
+
     async def ask(self, text: str) -> Kept | None:
         """The query with its newest answer, or with none. None where too many are asked."""
         kept = self._kept.get(text)

@@ -67,7 +67,7 @@ class Whole:
         self.lists = 0
         self.error: CollectError | None = None
         self.prometheus.series = self._series  # type: ignore[method-assign]
-        self._turn = asyncio.Event()
+        self._turn, self.asleep = asyncio.Event(), asyncio.Event()
         self.adapter = Adapter(
             file,
             self.prometheus,
@@ -94,13 +94,14 @@ class Whole:
     async def _sleep(self, seconds: float) -> None:
         self.clock.advance(seconds)
         turn = self._turn
+        self.asleep.set()
         await turn.wait()
 
     async def turn(self) -> None:
         turn, self._turn = self._turn, asyncio.Event()
+        self.asleep.clear()
         turn.set()
-        for _ in range(10):
-            await asyncio.sleep(0)
+        await self.asleep.wait()
 
     def names(self) -> list[str]:
         return [entry.discovery_name for entry in self.adapter.metrics.entries()]
@@ -112,8 +113,7 @@ async def whole(tmp_path: Path) -> AsyncIterator[Whole]:
     file.write_text(f"rules:\n- {RULE.format('a')}\n", encoding="utf-8")
     made = Whole(file)
     task = asyncio.ensure_future(made.adapter.run())
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await made.asleep.wait()
     yield made
     task.cancel()
 
@@ -164,8 +164,7 @@ async def test_nothing_is_known_to_be_missing_before_the_first_list(tmp_path: Pa
     made = Whole(file)
     made.error = CollectError("dial", "connection refused")  # type: ignore[arg-type]
     task = asyncio.ensure_future(made.adapter.run())
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await made.asleep.wait()
     answer = await made.adapter.metrics.answer(Question("custom", "a", Resource("", "pods"), "n"))
     task.cancel()
 

@@ -339,3 +339,20 @@ async def test_a_metric_tells_how_its_last_answer_was(served: Served) -> None:
 
     assert (None, 0, "") == before
     assert (1, TIME, "") == served.metrics.state(entry)
+
+
+async def test_what_nobody_asks_for_is_not_held_for_the_sake_of_its_state(served: Served) -> None:
+    """Results may be large; the list of metrics then tells what it tells of a metric that was never asked for."""
+    (entry,) = [entry for entry in served.metrics.entries() if entry.discovery_name == "pods/requests"]
+    served.prometheus.says = result(("a", "1"))
+    await served.ask()
+    served.clock.advance(61.0)
+    served.queries.expire()
+
+    assert (None, 0, "") == served.metrics.state(entry)
+
+
+def test_a_list_that_stays_the_same_is_told_as_such(served: Served) -> None:
+    """Discovery is made anew only where something is listed that was not."""
+    assert served.metrics.put(served.discovery.metrics) is False
+    assert served.metrics.put({}) is True
