@@ -1,12 +1,12 @@
 """How the sources are: for each what came of its last collections. Whoever collects reports here; the kind Collector shows it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from app.cache.collection import Collection, Item
+from app.cache.on_demand import OnDemand
 from app.cache.versions import Versions
-from app.kube.records import Key, Labels
 
 MOST_FAILING = 20
 """Targets of one source that are named where they fail."""
@@ -96,42 +96,21 @@ class Reports:
             listener((name,))
 
 
-class ReportObjects:
-    """The reports as readers of objects see them (app/kinds/_catalog.py), brought up to date when somebody looks."""
+class ReportObjects(OnDemand):
+    """The reports as objects."""
 
     def __init__(self, reports: Reports, versions: Versions) -> None:
+        super().__init__(versions.current)
         self._reports = reports
         self._versions = versions
-        self._collection = Collection(why=lambda _key: None, version=versions.current)
         self._changed = set(reports.names())
         reports.listeners.append(self._changed.update)
 
-    @property
-    def version(self) -> int:
-        return self._newest().version
-
-    @property
-    def why(self) -> Callable[[Key], str | None]:
-        return self._collection.why
-
-    def __len__(self) -> int:
-        return len(self._newest())
-
-    def get(self, key: Key) -> Item | None:
-        return self._newest().get(key)
-
-    def snapshot(self, namespace: str | None = None) -> Sequence[Item]:
-        return self._newest().snapshot(namespace)
-
-    def labelled(self, matches: Callable[[Labels], bool], namespace: str | None = None, *, most: int) -> Sequence[Item] | None:
-        return self._newest().labelled(matches, namespace, most=most)
-
-    def _newest(self) -> Collection:
+    def refresh(self, collection: Collection) -> None:
         self._reports.ask()
         if self._changed:
             version = self._versions.next()
             reports = {name: self._reports.get(name) for name in self._changed}
             items = [Item(("", name), (), version, report) for name, report in reports.items() if report is not None]
-            self._collection.replace(items, [("", name) for name, report in reports.items() if report is None], version)
+            collection.replace(items, [("", name) for name, report in reports.items() if report is None], version)
             self._changed.clear()
-        return self._collection
