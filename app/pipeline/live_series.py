@@ -37,7 +37,7 @@ class LiveSeries:
             namespaced=spec.sample.object is None or spec.sample.object.namespace is not None,
             namespaces=served_in(declaration.resource, declaration.namespace),
             source=source,
-            kept=Kept(ttl=spec.time_to_live, missing=_missing(spec)),
+            kept=Kept(ttl=spec.time_to_live, missing=_missing(spec), most_held=spec.limits.items),
             since=clock.monotonic(),
         )
         if before is not None and _same(before.metric, self.metric):

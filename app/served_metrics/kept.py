@@ -1,6 +1,7 @@
 """The series of one metric, as its source told them last, each for as long as it lives. Nothing is served that is older: a read looks."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import nlargest
 from operator import itemgetter
 
 from msgspec import Struct
@@ -8,6 +9,9 @@ from msgspec import Struct
 from app.kube.records import Key, Labels
 from app.served_metrics.missing import OMIT, Missing
 from app.served_metrics.values import Series
+
+MOST_HELD = 1000
+"""As many as the items of one collection, unless the declaration says otherwise."""
 
 _EXTERNAL: Key = ("", "")
 
@@ -23,9 +27,11 @@ class _Life(Struct, gc=False):
 class Kept:
     """Series by the object that they describe. All times are monotonic seconds, but for those of samples."""
 
-    def __init__(self, *, ttl: float, missing: Missing = OMIT) -> None:
+    def __init__(self, *, ttl: float, missing: Missing = OMIT, most_held: int = MOST_HELD) -> None:
+        """`most_held` is how many series are held that the source leaves out: one whose labels change each time would fill the memory."""
         self.ttl = ttl
         self.missing = missing
+        self.most_held = most_held
         self.collected: float | None = None
         """When the source answered well last."""
         self._lives: dict[tuple[Key | None, Labels], _Life] = {}
@@ -36,11 +42,12 @@ class Kept:
     def put(self, series: Iterable[Series], *, now: float, wall: int) -> None:
         """Take what the source told just now; `wall` is Unix ns. What it left out lives on only where the policy says so."""
         told = {(each.object, each.labels): each for each in series}
-        lives: dict[tuple[Key | None, Labels], _Life] = {}
-        for identity, life in self._lives.items():
-            if identity not in told:
-                life.ends = min(life.ends, life.measured + self.missing.life(self.ttl, left_out=True))
-                lives[identity] = life
+        left_out = [(identity, life) for identity, life in self._lives.items() if identity not in told]
+        for _, life in left_out:
+            life.ends = min(life.ends, life.measured + self.missing.life(self.ttl, left_out=True))
+        if len(left_out) > self.most_held:
+            left_out = nlargest(self.most_held, left_out, key=lambda each: each[1].ends)
+        lives = dict(left_out)
         for identity, each in told.items():
             measured = now - max(0, wall - each.time) / 1e9
             lives[identity] = _Life(each, measured, measured + self.missing.life(self.ttl, left_out=False))

@@ -78,6 +78,7 @@ spec:
 | `Constant` | the value stands until `ttl` is over, then `value` is served | `value` is served at once |
 
 A constant is served for each object that is asked for and has no series, whatever labels are asked for.
+Series that the source leaves out are held as many as `limits.items`, those that stand for longest.
 Where a metric is absent an HPA does not scale on it, and never scales down for it.
 
 `kubectl get servedmetrics` lists all served metrics, with the series, the newest sample and the last error of each.

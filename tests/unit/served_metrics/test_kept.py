@@ -56,6 +56,17 @@ def test_what_the_source_leaves_out_is_gone_or_held(policy: Missing, until: floa
     assert "a" not in names(kept, until)
 
 
+def test_held_series_are_limited() -> None:
+    """A label that is another one each time would fill the memory. Those that are held for longest stay, and all that the source tells."""
+    kept = Kept(ttl=TTL, missing=HOLD, most_held=3)
+    for at in range(6):
+        put(kept, float(at), *(series(None, at=float(at), label=f"{at}-{number}") for number in range(4)))
+
+    assert [(("code", "4-0"),), (("code", "4-1"),), (("code", "4-2"),), *[(("code", f"5-{number}"),) for number in range(4)]] == [
+        each.labels for each in kept.external(5.0)
+    ]
+
+
 def test_a_held_value_keeps_its_time() -> None:
     """It is not told as if it were of now."""
     kept = Kept(ttl=TTL, missing=HOLD)
