@@ -61,9 +61,9 @@ class _Server:
                 if known is not None:
                     return known
                 async with self._turns:
-                    asked.at = self._wall()
+                    at = self._wall()
                     response = await self._api.ask(key[0], limit=key[1], timeout=timeout)
-                asked.response = response if asked.users > 1 else None
+                asked.at, asked.response = at, response if asked.users > 1 else None
                 return response
         except TimeoutError as exc:
             raise self._api.late(timeout) from exc

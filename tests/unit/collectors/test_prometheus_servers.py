@@ -120,6 +120,19 @@ async def test_what_is_not_alike_is_asked_twice(text: str, more: dict[str, Any])
     assert 2 == len(world.network.asked)
 
 
+async def test_an_old_answer_is_not_taken_for_a_new_one_where_the_server_fails() -> None:
+    """Else each would hand the last good answer to the others for as long as the outage is, as if it were of now."""
+    world = World()
+    one, two = world.query(), world.query()
+    await one.ask()
+    world.now += 15
+    world.network.fail = True
+
+    for query in (one, two):
+        with pytest.raises(CollectError):
+            await query.ask()
+
+
 async def test_a_clock_that_went_back_shares_nothing() -> None:
     """How old the answer is cannot be known."""
     world = World()
