@@ -78,7 +78,7 @@ class AdapterMetrics:
             return Absent(f"{listed.rule.place}: {exc}")
 
     async def _external(self, listed: Listed, question: Question) -> Answer | Absent:
-        kept = await self._ask(listed, [external_query(listed, question)])
+        kept = await self._ask(listed, question.namespace, [external_query(listed, question)])
         if isinstance(kept, Absent):
             return kept
         found = _by_labels(kept[0])
@@ -104,7 +104,7 @@ class AdapterMetrics:
             if not names:
                 return Absent(f"no {resource}{_in(namespace)} fulfil the selector")
         label = listed.association.label(resource)
-        kept = await self._ask(listed, custom_queries(listed, label, namespace, question, names))
+        kept = await self._ask(listed, namespace, custom_queries(listed, label, namespace, question, names))
         if isinstance(kept, Absent):
             return kept
         by_name: dict[str, Series] = {}
@@ -113,9 +113,10 @@ class AdapterMetrics:
         found = [series for name in names if (series := by_name.get(name)) is not None]
         return Answer(found) if found else _nothing(listed, kept, label=label, asked=f"{resource}{_in(namespace)}", others=bool(by_name))
 
-    async def _ask(self, listed: Listed, texts: Sequence[str]) -> Sequence[Kept] | Absent:
+    async def _ask(self, listed: Listed, namespace: str, texts: Sequence[str]) -> Sequence[Kept] | Absent:
         """The queries with their answers, or why there are none."""
-        found = await asyncio.gather(*(self._queries.ask(text) for text in texts))
+        owner = (listed.resource, listed.metric, namespace)
+        found = await asyncio.gather(*(self._queries.ask(text, owner) for text in texts))
         kept = [each for each in found if each is not None]
         if len(kept) < len(texts):
             return Absent("too many different queries are asked at one time")

@@ -5,7 +5,8 @@ while is dropped.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable
 from itertools import count
 from typing import Any, Protocol
 
@@ -19,6 +20,8 @@ WAIT_S = 5.0
 
 _AT_ONCE = 8
 MOST_QUERIES = 5000
+MOST_OF_ONE = 1000
+"""Of one metric in one namespace: whoever may read it may ask with any selector, and must not take the room of all others."""
 
 
 class Asked(Protocol):
@@ -30,8 +33,9 @@ class Asked(Protocol):
 class Kept:
     """One query. Times are monotonic seconds; `asked` is when its last answer was asked for, None where there is none."""
 
-    def __init__(self, text: str, number: int) -> None:
+    def __init__(self, text: str, owner: Hashable, number: int) -> None:
         self.text = text
+        self.owner = owner
         self.number = number
         self.used = 0.0
         self.result: Result | None = None
@@ -59,6 +63,7 @@ class Queries:
         self._sleep = sleep
         self.ttl = max(4 * interval, 60.0)
         self._kept: dict[str, Kept] = {}
+        self._owned: Counter[Hashable] = Counter()
         self._numbers = count()
         self._turns = asyncio.Semaphore(_AT_ONCE)
         self.asked_total = 0
@@ -71,13 +76,14 @@ class Queries:
         """The query as it is kept, None if it is not; that it was looked at is no use of it."""
         return self._kept.get(text)
 
-    async def ask(self, text: str) -> Kept | None:
-        """The query with its newest answer, or with none. None where too many are asked."""
+    async def ask(self, text: str, owner: Hashable = None) -> Kept | None:
+        """The query with its newest answer, or with none. None where too many are asked, or too many of the same `owner`."""
         kept = self._kept.get(text)
         if kept is None:
-            if self.tasks is None or len(self._kept) >= MOST_QUERIES:
+            if self.tasks is None or len(self._kept) >= MOST_QUERIES or self._owned[owner] >= MOST_OF_ONE:
                 return None
-            kept = self._kept[text] = Kept(text, next(self._numbers))
+            kept = self._kept[text] = Kept(text, owner, next(self._numbers))
+            self._owned[owner] += 1
             self.tasks.start(kept.number, lambda: self._run(kept))
         kept.used = self._clock.monotonic()
         if not kept.tried.is_set():
@@ -101,8 +107,10 @@ class Queries:
         now = self._clock.monotonic()
         for kept in [kept for kept in self._kept.values() if now - kept.used > self.ttl]:
             del self._kept[kept.text]
+            self._owned[kept.owner] -= 1
             if self.tasks is not None:
                 self.tasks.stop(kept.number)
+        self._owned = +self._owned  # without those that own none
 
     async def _run(self, kept: Kept) -> None:
         while True:

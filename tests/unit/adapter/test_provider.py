@@ -196,6 +196,21 @@ async def test_a_query_is_kept_warm_and_dropped_when_nobody_asks(served: Served)
     assert (0, {}) == (len(served.queries), served.tasks.runs)
 
 
+async def test_one_metric_of_a_namespace_does_not_take_the_room_of_others(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any selector makes another query. There is room again when nobody asks them any more."""
+    monkeypatch.setattr("app.adapter.queries.MOST_OF_ONE", 2)
+    served.prometheus.says = result(("a", "1"))
+    for code in ("1", "2"):
+        await served.ask(series=f"code={code}")
+
+    assert "too many different queries" in reason(await served.ask(series="code=3"))
+    assert {"a": "1"} == values(await served.ask(series="code=1"))
+    assert isinstance(await served.ask("depth", None), Answer)
+    served.clock.advance(61.0)
+    served.queries.expire()
+    assert {"a": "1"} == values(await served.ask(series="code=3"))
+
+
 async def test_samples_of_pods_that_are_gone_vanish_with_them(served: Served) -> None:
     """They would pull the average down."""
     served.prometheus.says = result(("a", "1"), ("dead", "0"))
