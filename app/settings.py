@@ -87,6 +87,8 @@ def _url(value: str) -> str:
         raise ValueError("must be a URL such as https://prometheus.monitoring.svc:9090")
     if "@" in parts.netloc:
         raise ValueError("must have no credentials in it: give them by a file or a header")
+    if parts.port == 0:  # asking for it raises ValueError for what is none
+        raise ValueError("the port must be from 1 to 65535")
     return value
 
 

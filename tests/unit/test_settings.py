@@ -81,6 +81,8 @@ def test_values_are_read_as_metrics_server_reads_them(field: str, raw: Any, expe
         pytest.param("source_allowed_networks", "10.0.0.1/8", "write networks such as 169.254.20.10/32", id="network-with-host-bits"),
         pytest.param("secret_env_prefix", "", "at least 1 character", id="all-variables-are-no-prefix"),
         pytest.param("max_requests_inflight", "-1", "greater than or equal to 0", id="negative-limit"),
+        pytest.param("prometheus_url", "http://p:99999", "Port out of range", id="no-port"),
+        pytest.param("prometheus_url", "http://p:0", "must be from 1 to 65535", id="port-zero"),
     ],
 )
 def test_wrong_values_are_told(field: str, raw: Any, said: str) -> None:
