@@ -42,6 +42,7 @@ from app.kinds._catalog import Catalog, Served
 from app.kube import config, watched
 from app.kube.client import KubeClient
 from app.kube.config import Connection
+from app.kube.credentials import Credentials
 from app.kube.records import Key
 from app.kube.reflector import Reflector
 from app.pipeline.connections import kubelet_client, raise_file_limit
@@ -165,8 +166,7 @@ class Kubeglance:
         for provider in self._built_in_metrics:
             self.served_metrics.add(provider)
         self._stand_ins: list[Source] = []
-        if settings.config is not None:
-            self._adapt(settings.config)
+        self._add_configured_metrics(connection.credentials)
         self.store = Store(
             nodes=self.nodes,
             pods=self.pods,
@@ -223,6 +223,13 @@ class Kubeglance:
             self.adapter.queries.tasks = supervisor.children("query")
             supervisor.guard("adapter", self.adapter.run)
 
+    def _add_configured_metrics(self, credentials: Credentials) -> None:
+        """Have those metrics served too that files name: they come after all others."""
+        if self._settings.config is not None:
+            self._adapt(self._settings.config)
+        if self._settings.metric_routes is not None:
+            self._route(self._settings.metric_routes, credentials)
+
     def _adapt(self, file: Path) -> None:
         """Have the rules of prometheus-adapter's file served. Others do not pay for what that takes."""
         from app.adapter.serving import create_adapter, resource_rules  # noqa: PLC0415
@@ -254,6 +261,15 @@ class Kubeglance:
                 interval=interval,
             )
             self._beside.append(("resourceRules", usage.run))
+
+    def _route(self, file: Path, credentials: Credentials) -> None:
+        """Have the metrics of other adapters served. Others do not pay for what that takes."""
+        from app.federation.provider import Routes  # noqa: PLC0415
+
+        routes = Routes(file, credentials, self._clock, changed=self.served_metrics.changed)
+        self._closing.append(routes.aclose)
+        self.served_metrics.add(routes)
+        self._beside.append(("routes to other adapters", routes.run))
 
     def _follow_cozystack(self, supervisor: Supervisor) -> None:
         """Have the applications of Cozystack served. Others do not pay for what that takes."""

@@ -262,6 +262,9 @@ class Settings(BaseModel):
     prometheus_servers: Annotated[
         File, _about("YAML file of Prometheus servers by name, for declarations to name: url, auth, tls, headers, method.")
     ] = None
+    metric_routes: Annotated[
+        File, _about("YAML file of metrics, or namespaces, for which other adapters of the cluster are asked; read again when it changes.")
+    ] = None
     source_allowed_networks: Annotated[
         Networks, _about("Networks that sources may reach although they are link-local or of metadata services, such as 169.254.20.10/32.")
     ] = ()

@@ -4,6 +4,7 @@ Foreign exceptions end here: callers see KubeError, or KubeUnavailable where ano
 """
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -37,11 +38,18 @@ class _Status(msgspec.Struct):
 
 
 class KubeClient:
-    """Talks to the server of one Connection. An async context manager; `dialer` is injected by tests."""
+    """Talks to the server of one Connection. An async context manager; `dialer` is injected by tests.
 
-    def __init__(self, connection: Connection, *, dialer: Dialer | None = None) -> None:
+    A server other than kube-apiserver is `called` so in errors. `most_bytes` bounds bodies that are read as a whole.
+    """
+
+    def __init__(
+        self, connection: Connection, *, dialer: Dialer | None = None, called: str = "kube-apiserver", most_bytes: int = sys.maxsize
+    ) -> None:
         url = urlsplit(connection.server)
         self.server = connection.server
+        self._called = called
+        self._most_bytes = most_bytes
         self._address = f"{url.hostname}:{url.port or (443 if url.scheme == 'https' else 80)}"
         self._host = url.netloc.rpartition("@")[2]
         self._path = url.path
@@ -64,7 +72,7 @@ class KubeClient:
 
     async def get_json(self, path: str, params: Params | None = None, *, accept: str = _JSON) -> Any:
         """The decoded JSON of a GET; `accept` may ask for another form than the usual one. Raises KubeError."""
-        return _decode(await self._request("GET", path, params=params, accept=accept), f"GET {path}")
+        return self._decode(await self._request("GET", path, params=params, accept=accept), f"GET {path}")
 
     async def create(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """POST `body` as JSON; the created object (a TokenReview or SubjectAccessReview with its verdict). Raises KubeError.
@@ -83,9 +91,9 @@ class KubeClient:
         await self._request("DELETE", path, content=msgspec.json.encode(options))
 
     async def _write(self, method: str, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        answer = _decode(await self._request(method, path, content=msgspec.json.encode(body)), f"{method} {path}")
+        answer = self._decode(await self._request(method, path, content=msgspec.json.encode(body)), f"{method} {path}")
         if not isinstance(answer, dict):
-            raise KubeError(f"{method} {path}: kube-apiserver answered with something that is no object")
+            raise KubeError(f"{method} {path}: {self._called} answered with something that is no object")
         return answer
 
     async def version(self) -> str:
@@ -108,7 +116,7 @@ class KubeClient:
                 exchange = await self._ask("GET", path, params=query, accept=accept)
             try:
                 async with asyncio.timeout_at(deadline):
-                    await _check(exchange, what)
+                    await self._check(exchange, what)
                 yield []
                 while True:
                     try:
@@ -136,7 +144,7 @@ class KubeClient:
                 exchange = await self._ask("GET", path, params=params, accept="*/*")
             try:
                 async with asyncio.timeout(_REQUEST_S):
-                    await _check(exchange, what)
+                    await self._check(exchange, what)
                 yield b""
                 while True:
                     piece = exchange.response.hand_on()
@@ -154,8 +162,8 @@ class KubeClient:
             async with asyncio.timeout(_REQUEST_S):
                 exchange = await self._ask(method, path, params=params, content=content, accept=accept)
                 try:
-                    await _check(exchange, what)
-                    return await _body(exchange)
+                    await self._check(exchange, what)
+                    return await self._body(exchange, what)
                 finally:
                     exchange.close()
 
@@ -191,8 +199,27 @@ class KubeClient:
             raise
         return exchange
 
+    async def _check(self, exchange: Exchange, what: str) -> None:
+        """Raise what the server says if it does not do what was asked."""
+        if exchange.response.status not in {200, 201}:
+            raise status_error(what, exchange.response.status, await self._body(exchange, what), called=self._called)
 
-def status_error(what: str, code: int, body: bytes) -> KubeError:
+    async def _body(self, exchange: Exchange, what: str) -> bytes:
+        response = exchange.response
+        while not response.complete and response.size <= self._most_bytes:
+            await exchange.more()
+        if response.size > self._most_bytes:
+            raise KubeError(f"{what}: the answer of {self._called} has more than {self._most_bytes} bytes")
+        return response.take()
+
+    def _decode(self, body: bytes, what: str) -> Any:
+        try:
+            return decode(body)
+        except UNDECODABLE as exc:
+            raise KubeError(f"{what}: the answer of {self._called} is not JSON: {exc}") from exc
+
+
+def status_error(what: str, code: int, body: bytes, *, called: str = "kube-apiserver") -> KubeError:
     """The error for an answer with `code` and a Status, or any other text, as its body."""
     try:
         status = decode(body, _Status)
@@ -202,7 +229,7 @@ def status_error(what: str, code: int, body: bytes) -> KubeError:
         text = body[:_BODY_IN_MESSAGE].decode("utf-8", "replace").strip()
         status = _Status(message=text or "no explanation given", reason=status.reason)
     kind = KubeUnavailable if code >= 500 or code == 429 else KubeError
-    return kind(f"{what}: kube-apiserver answered {code}: {status.message}", status=code, reason=status.reason)
+    return kind(f"{what}: {called} answered {code}: {status.message}", status=code, reason=status.reason)
 
 
 @contextmanager
@@ -213,25 +240,6 @@ def _translated(what: str, server: str) -> Iterator[None]:
         raise KubeUnavailable(f"{what}: {server} did not answer in time ({exc.strerror or 'TimeoutError'})") from exc
     except (OSError, NotHTTPError) as exc:
         raise KubeUnavailable(f"{what}: cannot talk to {server}: {_words(exc)}") from exc
-
-
-async def _check(exchange: Exchange, what: str) -> None:
-    """Raise what the server says if it does not do what was asked."""
-    if exchange.response.status not in {200, 201}:
-        raise status_error(what, exchange.response.status, await _body(exchange))
-
-
-async def _body(exchange: Exchange) -> bytes:
-    while not exchange.response.complete:
-        await exchange.more()
-    return exchange.response.take()
-
-
-def _decode(body: bytes, what: str) -> Any:
-    try:
-        return decode(body)
-    except UNDECODABLE as exc:
-        raise KubeError(f"{what}: kube-apiserver's answer is not JSON: {exc}") from exc
 
 
 def _words(error: OSError | NotHTTPError) -> str:

@@ -34,6 +34,10 @@ class LabelSelector:
     def empty(self) -> bool:
         return not self.requirements
 
+    def __str__(self) -> str:
+        """The selector as text that parses to the same again."""
+        return ",".join(map(_written, self.requirements))
+
     def for_review(self) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         """The requirements as a SubjectAccessReview takes them. `>` and `<` have no form there: left out, as upstream does."""
         return tuple(
@@ -41,6 +45,19 @@ class LabelSelector:
             for requirement in self.requirements
             if requirement.operator in _REVIEW_OPERATORS
         )
+
+
+def _written(requirement: Requirement) -> str:
+    key, operator, values = requirement.key, requirement.operator, requirement.values
+    match operator:
+        case "exists":
+            return key
+        case "!":
+            return f"!{key}"
+        case "in" | "notin":
+            return f"{key} {operator} ({','.join(values)})"
+        case _:
+            return f"{key}{operator}{values[0]}"
 
 
 def parse_label_selector(text: str) -> LabelSelector:

@@ -66,6 +66,11 @@ def parse_bytes(text: str) -> int:
     return _divide_away(_parse_nano(text), NANO)
 
 
+def parse_decimal(text: str) -> Decimal:
+    """The number in a quantity such as "10500m" or "1000E", exactly down to nano. Raises ValueError."""
+    return Decimal(f"{_parse_nano(text)}E-9")
+
+
 def _parse_nano(text: str) -> int:
     """The quantity times 10**9. What is finer than that rounds away from zero: who asks for little gets a little."""
     match = _QUANTITY.fullmatch(text)

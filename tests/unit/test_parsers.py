@@ -55,6 +55,18 @@ PROPERTIES = {
     "app.kube.reflector:Reflector": "kube.test_reflector:test_no_event_crashes_it",
     "app.wire.quantity:parse_cpu": "wire.test_quantity:test_parse_never_crashes",
     "app.wire.quantity:parse_bytes": "wire.test_quantity:test_parse_never_crashes",
+    "app.wire.quantity:parse_decimal": "wire.test_quantity:test_parse_never_crashes",
+    "app.kube.pod_endpoints:decode_endpoint": "kube.test_pod_endpoints:test_no_pod_crashes_it",
+    "app.declared.prometheus_servers:parse_servers": "declared.test_prometheus_servers:test_no_file_crashes_it",
+    "app.declared.prometheus_servers:read_servers": "declared.test_prometheus_servers:test_no_file_crashes_it",
+    "app.adapter.config:parse": "adapter.test_config:test_no_file_breaks_the_parser",
+    "app.adapter.offline:read_config": "adapter.test_config:test_no_file_breaks_the_parser",
+    "app.adapter.prometheus:parse": "adapter.test_prometheus:test_no_answer_breaks_the_parser",
+    # Other adapters
+    "app.federation.config:parse_routes": "federation.test_config:test_no_file_crashes_it",
+    "app.federation.config:read_routes": "federation.test_config:test_no_file_crashes_it",
+    "app.federation.answers:listed_in": "federation.test_answers:test_no_answer_crashes_it",
+    "app.federation.answers:series_in": "federation.test_answers:test_no_answer_crashes_it",
     # Kubelets
     "app.http1.response:Response": "http1.test_response:test_no_bytes_crash_it",
     "collectors._exposition:parse_labels": "collectors.test_kubelet_resource:test_no_text_crashes_the_parser_or_costs_a_good_line",

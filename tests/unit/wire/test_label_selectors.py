@@ -184,6 +184,14 @@ def test_merged_requirements_mean_what_each_means(requirements: list[Requirement
     assert expected is LabelSelector(requirements).matches(tuple(sorted(labels.items())))
 
 
+@pytest.mark.parametrize(
+    "text", ["", "a", "!a", "a=1", "a=", "a!=1", "a in (1,2)", "a in (,1)", "a notin (1)", "a>1", "a<2", "app.kubernetes.io/name=x,b"]
+)
+def test_what_is_written_reads_back(text: str) -> None:
+    """A selector is handed on to other adapters as text."""
+    assert text == str(parse_label_selector(text))
+
+
 class _Counted(tuple[tuple[str, str], ...]):  # noqa: SLOT001  a tuple that keeps a number
     """Labels that count how often they are gone through."""
 

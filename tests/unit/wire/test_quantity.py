@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.wire.quantity import NANO, format_bytes, format_cpu, format_decimal, parse_bytes, parse_cpu
+from app.wire.quantity import NANO, format_bytes, format_cpu, format_decimal, parse_bytes, parse_cpu, parse_decimal
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_parse_refuses(text: str) -> None:
 @given(st.text(max_size=40))
 def test_parse_never_crashes(text: str) -> None:
     """No text raises anything but ValueError."""
-    for parse in (parse_cpu, parse_bytes):
+    for parse in (parse_cpu, parse_bytes, parse_decimal):
         with contextlib.suppress(ValueError):
             parse(text)
 
@@ -163,3 +163,5 @@ def test_a_decimal_keeps_its_value(mantissa: int, exponent: int) -> None:
     nano = value * NANO
     assert back * NANO == (nano if nano.denominator == 1 else (abs(nano).__floor__() + 1) * (1 if nano > 0 else -1))
     assert not digits.endswith("000") or text.endswith("E")
+    if len(digits) < 50:
+        assert Fraction(parse_decimal(text)) == back
