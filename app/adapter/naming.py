@@ -18,6 +18,19 @@ UNNAMESPACED = frozenset({NAMESPACES, NODES, VOLUMES})
 
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _EXPANSION = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
+_BRACKETS = re.compile(r"\\.|\[\^?(?:\[:\^?\w+:\]|\\.|[^\]\\])+\]", re.DOTALL)
+_POSIX = re.compile(r"(?<!^)\[:(\^?\w+):\]")
+_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "digit": "0-9",
+    "lower": "a-z",
+    "upper": "A-Z",
+    "word": "0-9A-Za-z_",
+    "xdigit": "0-9A-Fa-f",
+}
+"""Those that the name of a series can have, as Python writes them: it would take [[:alpha:]] for other characters, and say nothing."""
+
 _SANITIZED = str.maketrans(".-", "__")
 
 
@@ -54,14 +67,22 @@ class Filter(Struct, frozen=True):
 
 
 def regex(text: str) -> re.Pattern[str]:
-    r"""A regular expression of Go's (RE2). What is written otherwise in Python is put in its words: \z, and $ as the end of the text.
+    r"""A regular expression of Go's (RE2). What is written otherwise in Python is put in its words: \z, [:alpha:], and $ as the end of the
+    text.
 
     Raises NamingError for what is none.
     """
+    text = _BRACKETS.sub(lambda found: _POSIX.sub(_posix, found.group()), text)
     try:
         return re.compile(re.sub(r"(\\.)|(\[(?:\\.|[^\]])*\])|\$", _translated, text.replace(r"\z", "$")), re.ASCII)
     except (re.error, RecursionError, OverflowError) as exc:
         raise NamingError(f"{text!r} is no regular expression: {exc}") from exc
+
+
+def _posix(found: re.Match[str]) -> str:
+    if found.group(1) not in _CLASSES:
+        raise NamingError(f"{found.group()} is not known: there are {', '.join(_CLASSES)}")
+    return _CLASSES[found.group(1)]
 
 
 def _translated(found: re.Match[str]) -> str:

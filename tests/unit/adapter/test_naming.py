@@ -36,11 +36,30 @@ def test_two_groups_need_a_name() -> None:
         names("(a)(b)", "")
 
 
-@pytest.mark.parametrize(("text", "name", "taken"), [("^a$", "a", True), ("^a$", "a\n", False), ("a", "bab", True), (r"[$]\z", "$", True)])
+@pytest.mark.parametrize(
+    ("text", "name", "taken"),
+    [
+        ("^a$", "a", True),
+        ("^a$", "a\n", False),
+        ("a", "bab", True),
+        (r"[$]\z", "$", True),
+        ("^[[:lower:]_]+$", "http_requests", True),
+        ("^[[:lower:]_]+$", "l:ower[", False),
+        ("^[^[:digit:]]+$", "a1", False),
+        ("^[:alpha:]+$", "halp:", True),
+    ],
+)
 def test_filters_search_as_go_does(text: str, name: str, taken: bool) -> None:
     """ReMatcher: a search, where $ is the end of the text; isNot is the contrary."""
     assert taken == Filter(regex(text)).takes(name)
     assert taken != Filter(regex(text), inverted=True).takes(name)
+
+
+@pytest.mark.parametrize("text", ["[[:nonsense:]]", "[[:^alpha:]]"])
+def test_classes_that_are_not_known_are_refused(text: str) -> None:
+    """Python would take them for the characters that they are written with."""
+    with pytest.raises(NamingError, match="is not known: there are alnum"):
+        regex(text)
 
 
 def test_an_override_goes_both_ways() -> None:
