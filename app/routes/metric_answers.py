@@ -29,7 +29,7 @@ from app.wire.metric_values import NO_METADATA, Measured
 from app.wire.protobuf import delimited, enclose
 from app.wire.quantity import format_decimal
 from app.wire.query import boolean, parse_query
-from app.wire.request_info import RequestInfo, split_request
+from app.wire.request_info import RequestInfo, is_path_segment, split_request
 from app.wire.status import method_not_allowed, unknown_path
 from app.wire.table import NONE, OBJECT, encode_cells, encode_columns, head, row
 
@@ -182,7 +182,8 @@ class MetricAnswers:
         if not self._served or info.by_path or info.version not in self._api.versions:
             return None
         parts = info.path.strip("/").split("/")[3:]
-        return self._api.place(info.version, parts) if all(parts) else None
+        # As in kube-apiserver, .. is no name: what is asked of others by a path must not lead elsewhere.
+        return self._api.place(info.version, parts) if all(part and is_path_segment(part) for part in parts) else None
 
     def _absent(self, place: Place, query: Mapping[str, str], reason: str) -> Problem:
         """404 in upstream's words, and then with the cause."""

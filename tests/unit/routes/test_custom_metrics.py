@@ -89,6 +89,15 @@ async def test_paths(server: Server, base: str, path: str, status: int, count: i
     assert (status, count) == (response.status_code, len(response.json().get("items", ())))
 
 
+@pytest.mark.parametrize(
+    "path", ["/namespaces/ns/pods/%2e%2e/some-metric", "/%2e%2e/pod00/some-metric", "/nodes/node0/%2e%2e", "/nodes/%2e/m"]
+)
+async def test_nobody_is_asked_for_what_leads_elsewhere(server: Server, served: FakeProvider, path: str) -> None:
+    """Routes ask other adapters by such a path, as kubeglance: the right to one must not open another."""
+    assert 404 == (await server.get(f"{BASE}{path}")).status_code
+    assert [] == served.asked
+
+
 @pytest.mark.parametrize("name", ["v1beta3", "v1"])
 async def test_other_versions(server: Server, name: str) -> None:
     """There are two versions."""
