@@ -9,6 +9,7 @@ import httpx
 
 from app.clock import SystemClock
 from tests.e2e.controlplane import ControlPlane
+from tests.e2e.controlplane.waiting import wait_until
 
 IMAGE = "kubeglance.test/none:1"
 
@@ -106,7 +107,9 @@ class Inventory:
         self._client.close()
 
     def namespace(self, name: str) -> None:
-        self._post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        """Make it; one that another test has just left may still be on its way out."""
+        manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        wait_until(f"namespace {name} can be made", lambda: self._post("/api/v1/namespaces", manifest), seconds=60)
 
     def node(self, node: NodeObject) -> dict[str, Any]:
         made = self._post("/api/v1/nodes", node.as_object())
