@@ -11,6 +11,7 @@ import pytest
 from tests.e2e import node
 from tests.e2e.controlplane import NEEDED, ControlPlane, Profile, network, programs
 from tests.e2e.controlplane.processes import stop_all_at_exit
+from tests.e2e.registration import NAMESPACE, RIGHTS
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,6 +50,36 @@ def plane(tmp_path_factory: pytest.TempPathFactory, _end_with_us: None) -> Itera
     """The loopback profile."""
     with ControlPlane.start(tmp_path_factory.mktemp("loopback")) as started:
         yield started
+
+
+_LEFT_OVER = {
+    "apiservices": "!kube-aggregator.kubernetes.io/automanaged",
+    "clusterrolebindings": "kubernetes.io/bootstrapping!=rbac-defaults",
+    "clusterroles": "kubernetes.io/bootstrapping!=rbac-defaults",
+    "namespaces": "kubernetes.io/metadata.name notin (default,kube-system,kube-public,kube-node-lease)",
+}
+"""What is not kube-apiserver's own, in the order in which it goes: a group without a server would hold up the deletion of namespaces."""
+
+_OF_ALL = {f"namespace/{NAMESPACE}", *(f"{kind}/{name}" for name in RIGHTS for kind in ("clusterrole", "clusterrolebinding"))}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _leave_it_as_it_was(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Rights, namespaces and APIServices that a module left in the common control plane would be there for the next one too."""
+    mine = [item for item in request.session.items if getattr(item, "module", None) is request.module]
+    if not any("plane" in getattr(item, "fixturenames", ()) for item in mine):
+        yield
+        return
+    plane: ControlPlane = request.getfixturevalue("plane")
+    before = _listed(plane)
+    yield
+    left = [name for name in _listed(plane) if name not in before and name.replace(".rbac.authorization.k8s.io", "") not in _OF_ALL]
+    if left:
+        plane.kubectl("delete", *left, "--ignore-not-found", "--timeout=90s")
+
+
+def _listed(plane: ControlPlane) -> list[str]:
+    return [name for kind, own in _LEFT_OVER.items() for name in plane.kubectl("get", kind, "-l", own, "-o", "name").stdout.split()]
 
 
 @pytest.fixture(scope="session")

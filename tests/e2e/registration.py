@@ -55,6 +55,10 @@ subjects: [{{kind: ServiceAccount, name: {SERVICE_ACCOUNT}, namespace: {NAMESPAC
 """
 
 
+RIGHTS = ("kubeglance-auth-delegator", "kubeglance-collector")
+"""The cluster-wide ones among them, by name."""
+
+
 def grant_access(plane: ControlPlane) -> None:
     """Namespace, ServiceAccount and the least rights; to be done before kubeglance starts. Doing it twice is fine."""
     plane.apply(ACCESS)
