@@ -20,6 +20,7 @@ from app.cli.sources import load
 from app.errors import KubeglanceError, SettingsError
 from app.kinds._base import Kind
 from app.settings import Settings
+from app.wire.object_names import is_group
 
 _HEAD = "# Made by `kubeglance manifests`. To change it, change app/cli/objects.py and run `make manifests`, or patch it in an overlay.\n"
 
@@ -163,7 +164,7 @@ def _check(parser: Parser, arguments: argparse.Namespace) -> None:
     if arguments.registrar_group and not arguments.registrar:
         parser.error("--registrar-group needs --registrar")
     for group in arguments.registrar_group:
-        if not names.is_object(group) or "." not in group:
+        if not is_group(group):
             parser.error(f"--registrar-group={group}: is not an API group, such as example.com")
     arguments.settings = _settings(parser, arguments.arg)
 

@@ -4,14 +4,15 @@ Fields: spec.application {kind, plural, singular, openAPISchema as JSON text} an
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from app.wire.object_names import is_label_1035
+
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
-_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _PREFIX = re.compile(r"[a-z0-9-]{0,53}")
 _MOST_SCHEMA = 1 << 20
 
@@ -36,10 +37,10 @@ def definition_of(manifest: Mapping[str, Any]) -> Definition:
     name = str(manifest["metadata"]["name"])
     spec = _mapping(manifest.get("spec"), "spec")
     application, release = _mapping(spec.get("application"), "spec.application"), _mapping(spec.get("release"), "spec.release")
-    kind = _text(application, "spec.application.kind", _KIND, "a kind in CamelCase")
-    plural = _text(application, "spec.application.plural", _NAME, "a plural in lower case")
+    kind = _text(application, "spec.application.kind", _is_kind, "a kind in CamelCase")
+    plural = _text(application, "spec.application.plural", is_label_1035, "a plural in lower case")
     singular = application.get("singular") or kind.lower()
-    if not isinstance(singular, str) or not _NAME.fullmatch(singular):
+    if not isinstance(singular, str) or not is_label_1035(singular):
         raise BadDefinition("spec.application.singular is not a singular in lower case")
     prefix = release.get("prefix", "")
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
@@ -53,9 +54,13 @@ def _mapping(value: Any, path: str) -> Mapping[str, Any]:
     return value
 
 
-def _text(values: Mapping[str, Any], path: str, pattern: re.Pattern[str], what: str) -> str:
+def _is_kind(text: str) -> bool:
+    return _KIND.fullmatch(text) is not None
+
+
+def _text(values: Mapping[str, Any], path: str, is_valid: Callable[[str], bool], what: str) -> str:
     text = values.get(path.rsplit(".", 1)[1])
-    if not isinstance(text, str) or not pattern.fullmatch(text):
+    if not isinstance(text, str) or not is_valid(text):
         raise BadDefinition(f"{path} is not {what}")
     return text
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.declared.check_names import is_label
 from app.declared.check_rules import METRIC_NAME, METRIC_RULE, namespaces
 from app.declared.declaration import MetricDeclaration, known_as
 from app.declared.faults import Path
@@ -11,6 +10,7 @@ from app.declared.metric_model import Describes, LiveMetric, LiveMetricSpec
 from app.declared.served_names import ServedNames
 from app.served_metrics.numbers import exact
 from app.wire.label_syntax import faults_of_key
+from app.wire.object_names import is_label
 
 _MOST_NAME = 63
 _SPEC: Path = ("spec",)

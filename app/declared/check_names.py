@@ -1,6 +1,5 @@
 """The names of a declared kind: by the rules of CRDs, beside other declarations, and beside what the cluster serves."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
@@ -10,9 +9,8 @@ from app.declared.faults import Path
 from app.declared.finding import Finding, duplicate, invalid, repeated
 from app.declared.model import LiveResource, LiveResourceSpec
 from app.declared.served_names import ServedNames
+from app.wire.object_names import is_group, is_label_1035
 
-_LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_LABEL_1123 = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL = "lower-case letters, digits and dashes, a letter first, at most 63 characters"
 _KIND = "letters, digits and dashes, a letter first, at most 63 characters"
 _GROUP = "a DNS name of lower case with a dot in it, such as queues.example.com"
@@ -22,21 +20,16 @@ NAMES: Path = ("spec", "names")
 GROUP: Path = ("spec", "group")
 
 
-def is_label(name: str) -> bool:
-    """A DNS-1123 label: a name of a namespace."""
-    return len(name) <= 63 and _LABEL_1123.fullmatch(name) is not None
-
-
 def findings(resource: LiveResource) -> Iterator[Finding]:
     """What is wrong with the names of one declaration."""
     spec, names = resource.spec, resource.spec.names
     yield from _group(spec.group)
-    if not _is_1035(spec.version):
+    if not is_label_1035(spec.version):
         yield invalid(("spec", "version"), spec.version, "a version such as v1alpha1")
     yield from _label((*NAMES, "plural"), names.plural)
     if names.singular:
         yield from _label((*NAMES, "singular"), names.singular)
-    if not _is_1035(names.kind.lower()):
+    if not is_label_1035(names.kind.lower()):
         yield invalid((*NAMES, "kind"), names.kind, _KIND)
     for field, listed in (("shortNames", names.short_names), ("categories", names.categories)):
         again = repeated(listed)
@@ -45,13 +38,13 @@ def findings(resource: LiveResource) -> Iterator[Finding]:
             if index in again:
                 yield duplicate((*NAMES, field, index), name)
     name = f"{names.plural}.{spec.group}"
-    if resource.metadata.name != name and _is_1035(names.plural) and _is_group(spec.group):
+    if resource.metadata.name != name and is_label_1035(names.plural) and is_group(spec.group):
         because = ((*NAMES, "plural"), GROUP)
         yield invalid(("metadata", "name"), resource.metadata.name, f'"{name}", which is <plural>.<group>', because=because)
 
 
 def _group(group: str) -> Iterator[Finding]:
-    if not _is_group(group):
+    if not is_group(group):
         yield invalid(GROUP, group, _GROUP)
     for domain, owner in _OWNERS.items():
         if group == domain or group.endswith(f".{domain}"):
@@ -59,18 +52,8 @@ def _group(group: str) -> Iterator[Finding]:
 
 
 def _label(path: Path, name: str) -> Iterator[Finding]:
-    if not _is_1035(name):
-        yield invalid(path, name, _LABEL, nearest=name.lower() if _is_1035(name.lower()) else "")
-
-
-def _is_group(name: str) -> bool:
-    """A DNS-1123 subdomain with a dot, as CRDs want it: names without one are Kubernetes' own."""
-    labels = name.split(".")
-    return len(labels) > 1 and len(name) <= 253 and all(_LABEL_1123.fullmatch(label) is not None for label in labels)
-
-
-def _is_1035(name: str) -> bool:
-    return len(name) <= 63 and _LABEL_1035.fullmatch(name) is not None
+    if not is_label_1035(name):
+        yield invalid(path, name, _LABEL, nearest=name.lower() if is_label_1035(name.lower()) else "")
 
 
 def beside(resource: LiveResource, others: Sequence[Declaration]) -> Iterator[Finding]:

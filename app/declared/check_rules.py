@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 
-from app.declared.check_names import is_label
 from app.declared.faults import Path
 from app.declared.finding import Finding, duplicate, invalid, repeated
 from app.declared.metric_model import LiveMetric
 from app.declared.model import CollectedSpec, ColumnModel, InputModel, LiveResource, LiveResourceSpec
 from app.duration import format_duration
+from app.wire.object_names import is_label
 
 MIN_INTERVAL = 1.0
 RESERVED_COLUMN = "Name"

@@ -10,7 +10,6 @@ Values are read with kubeglance's own rights, and anew for each query. A declara
 `source: {prometheus: {server: main, query: ...}}`.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,9 +18,9 @@ from app.declared.documents import MAX_BYTES, Document, read
 from app.declared.faults import Fault, path_text
 from app.declared.finding import Finding
 from app.errors import KubeglanceError
+from app.wire.object_names import is_label
 from collectors._prometheus_servers import ServerSpec
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 FLAG = "--prometheus-servers"
 
 
@@ -59,7 +58,7 @@ def _servers(document: Document, servers: dict[str, ServerSpec]) -> list[Finding
         return [Finding((), "is no mapping", "servers by name")]
     findings: list[Finding] = []
     for name, said in document.value.items():
-        if _NAME.fullmatch(name) is None:
+        if not is_label(name):
             findings.append(Finding((name,), f'"{name}" is not a name', "lower-case letters, digits and -", key=True))
         result = shaped_source(ServerSpec, said, (name,))
         findings += result.findings

@@ -16,9 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from app.errors import KubeglanceError
+from app.wire.object_names import is_group, is_label
 
-_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_GROUP = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\]")
 _PORT = re.compile(r":(\d{1,5})")
 
@@ -65,7 +64,7 @@ def read_tenants(path: Path) -> dict[str, Tenant]:
 
 
 def _tenant(namespace: str, said: Any, faults: list[str]) -> Tenant:
-    if _NAMESPACE.fullmatch(namespace) is None:
+    if not is_label(namespace):
         faults.append(f'"{namespace}": is not a name of a namespace')
     if said is not None and not isinstance(said, dict):
         faults.append(f"{namespace}: must have groups and hosts")
@@ -87,7 +86,7 @@ def _names(namespace: str, words: Mapping[Any, Any], field: str, faults: list[st
 
 
 def _is_group(name: Any) -> bool:
-    return isinstance(name, str) and len(name) <= 253 and _GROUP.fullmatch(name) is not None
+    return isinstance(name, str) and is_group(name)
 
 
 def _is_host(name: Any) -> bool:

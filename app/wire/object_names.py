@@ -1,4 +1,4 @@
-"""Names of objects that come from data: valid ones stay as they are, others become a slug with a hash.
+"""Names as Kubernetes allows them, and names of objects that come from data: valid ones stay as they are, others become a slug with a hash.
 
 The hash is of the name alone, so an object's name never depends on which others there are: "Orders" and "orders" both live.
 """
@@ -14,15 +14,33 @@ MOST_CHARACTERS = 1024
 """Of a name in the source."""
 
 _LONGEST = 253
+_LONGEST_LABEL = 63
 _HASH = 8
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_LABEL_1123 = re.compile(_LABEL)
+_LABEL_1035 = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _OTHERS = re.compile(r"[^a-z0-9]+")
 
 
+def is_label(text: str) -> bool:
+    """Whether it is an RFC 1123 label, of at most 63 characters: names of namespaces, Deployments' pods and so on."""
+    return len(text) <= _LONGEST_LABEL and _LABEL_1123.fullmatch(text) is not None
+
+
+def is_label_1035(text: str) -> bool:
+    """Whether it is an RFC 1035 label, of at most 63 characters, a letter first: names of Services, plurals of kinds."""
+    return len(text) <= _LONGEST_LABEL and _LABEL_1035.fullmatch(text) is not None
+
+
 def is_name(text: str) -> bool:
-    """Whether Kubernetes takes it for the name of an object: a DNS-1123 subdomain of at most 253 characters."""
+    """Whether Kubernetes takes it for the name of an object: a DNS-1123 subdomain. The whole is bounded to 253, and not each label."""
     return len(text) <= _LONGEST and _SUBDOMAIN.fullmatch(text) is not None
+
+
+def is_group(text: str) -> bool:
+    """Whether it can be the API group of kinds that are not Kubernetes' own: a name with a dot in it."""
+    return "." in text and is_name(text)
 
 
 @lru_cache(maxsize=16_384)
