@@ -7,9 +7,9 @@ from uuid import NAMESPACE_DNS, uuid5
 import msgspec
 
 from app.cozystack.definition import Definition
-from app.declared.objects import LiveValue
-from app.kinds._base import Cell, Column, Kind, Subresource
-from app.kube.records import Key, Labels
+from app.declared.objects import LiveValue, annotations, cells, created, observed
+from app.kinds._base import Column, Kind, Subresource
+from app.kube.records import Key
 
 VERSION = "v1alpha1"
 _COLUMNS = (
@@ -52,11 +52,11 @@ def kind_of(definition: Definition, group: str, subresources: tuple[Subresource,
             "description": f"{definition.kind} is an application of Cozystack, read from its HelmRelease.",
             "properties": {"spec": {"description": "Values of the application.", **definition.schema}, "status": _STATUS},
         },
-        created=_created,
-        measured=_observed,
-        annotations=_annotations,
+        created=created,
+        measured=observed,
+        annotations=annotations,
         json=_json,
-        cells=_cells,
+        cells=cells,
         uid=lambda key, _value: uid(group, definition.kind, key),
         subresources=subresources,
         edit=f'change the HelmRelease "{definition.prefix}NAME" of that namespace (helm.toolkit.fluxcd.io) instead',
@@ -69,22 +69,6 @@ def uid(group: str, kind: str, key: Key) -> str:
     return str(uuid5(NAMESPACE_DNS, f"{group}/{kind}/{key[0]}/{key[1]}"))
 
 
-def _created(value: LiveValue) -> int:
-    return value.created
-
-
-def _observed(value: LiveValue) -> int:
-    return value.observed
-
-
-def _annotations(value: LiveValue) -> Labels:
-    return value.annotations
-
-
 def _json(value: LiveValue) -> bytes:
     fields: dict[str, Any] = {"spec": value.spec, "status": value.status}
     return _encode(fields)
-
-
-def _cells(name: str, value: LiveValue) -> tuple[Cell, ...]:
-    return (name, *value.cells)

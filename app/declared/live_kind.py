@@ -11,9 +11,9 @@ from app.declared.columns import NAME
 from app.declared.declaration import Declaration
 from app.declared.fresh import Freshness
 from app.declared.mapping import PARTS, Mapper
-from app.declared.objects import LiveObject, LiveValue, Mapped
-from app.kinds._base import Cell, Kind
-from app.kube.records import Key, Labels
+from app.declared.objects import LiveObject, LiveValue, Mapped, annotations, cells, created, observed
+from app.kinds._base import Kind
+from app.kube.records import Key
 from app.served_metrics.values import Api
 
 _UIDS = UUID("0d6f1c1e-3f0a-5b0c-9d7e-6b1f5f3a7c52")
@@ -83,12 +83,12 @@ def compile_kind(declaration: Declaration, means: Means | None = None) -> LiveKi
         namespaced=spec.scope == "Namespaced",
         columns=(NAME, *mapper.columns.columns, *trend),
         schema=_of_parts(schema),
-        created=_created,
-        measured=_observed,
-        annotations=_annotations,
+        created=created,
+        measured=observed,
+        annotations=annotations,
         uid=_uids(spec.group, names.kind),
         json=_json(mapper.freshness),
-        cells=cells_with_trend if trend else _cells,
+        cells=cells_with_trend if trend else cells,
         subresources=below(spec, history, means) if means is not None else (),
         short_names=tuple(names.short_names),
         categories=tuple(names.categories),
@@ -115,22 +115,6 @@ def _numbers(schema: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[
             yield (*path, name)
         else:
             yield from _numbers(part, (*path, name))
-
-
-def _created(value: LiveValue) -> int:
-    return value.created
-
-
-def _observed(value: LiveValue) -> int:
-    return value.observed
-
-
-def _annotations(value: LiveValue) -> Labels:
-    return value.annotations
-
-
-def _cells(name: str, value: LiveValue) -> tuple[Cell, ...]:
-    return (name, *value.cells)
 
 
 def _uids(group: str, kind: str) -> Callable[[Key, LiveValue], str]:

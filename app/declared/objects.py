@@ -30,6 +30,26 @@ class LiveValue(Struct, frozen=True, gc=False):
     metrics: tuple[Decimal | None, ...] = ()
 
 
+def created(value: LiveValue) -> int:
+    """For Kind.created."""
+    return value.created
+
+
+def observed(value: LiveValue) -> int:
+    """For Kind.measured."""
+    return value.observed
+
+
+def annotations(value: LiveValue) -> Labels:
+    """For Kind.annotations."""
+    return value.annotations
+
+
+def cells(name: str, value: LiveValue) -> tuple[Cell, ...]:
+    """For Kind.cells."""
+    return (name, *value.cells)
+
+
 class LiveObject(NamedTuple):
     """One object, as the cache takes it."""
 

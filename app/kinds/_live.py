@@ -20,6 +20,9 @@ from collectors._summary_records import FsStats, NetworkStats, Pressure, Pressur
 GROUP, VERSIONS, CATEGORIES = "live.kubeglance.io", ("v1alpha1",), ("live",)
 UNKNOWN, NOT_SET, OF_HOST = "<unknown>", "<none>", "<host>"
 
+LONGEST_ERROR = 80
+"""Characters of an error in a cell."""
+
 _SUMMARY = "kubelet_summary"
 _SECOND = 10**9
 _UIDS = uuid.UUID("6b7fb1a6-8a3b-4d1c-9f0e-0d5a2c4b7e11")
@@ -111,6 +114,12 @@ def pressure_cells(pressures: Pressures | None) -> tuple[str, str, str]:
 def seen_cell(observed: int) -> Cell:
     """How long ago that was."""
     return Age(observed)
+
+
+def cut(text: str) -> str:
+    """One line, no longer than a table bears."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_ERROR else f"{line[: LONGEST_ERROR - 1]}…"
 
 
 def hundredths(value: int) -> str:
@@ -247,6 +256,14 @@ SEEN = Column("Seen", type="date", description="How long ago the kubelet measure
 def column(name: str, description: str, *, wide: bool = False, kind: str = "string") -> Column:
     """A column, shown always or with -o wide."""
     return Column(name, type=kind, description=description, priority=1 if wide else 0)
+
+
+SWAP_USED = column("Swap", "Swap used; key: .status.swap.swapUsageBytes.", wide=True)
+PRESSURES = (
+    column("CPU-PSI", "Time of the last minute in which some task waited for CPU; key: .status.pressure.cpu.someAvg60.", wide=True),
+    column("Mem-PSI", "The same for memory; key: .status.pressure.memory.someAvg60.", wide=True),
+    column("IO-PSI", "The same for disks; key: .status.pressure.io.someAvg60.", wide=True),
+)
 
 
 # Schemas

@@ -10,7 +10,6 @@ from app.kinds import _live as live
 from app.kinds._base import Cell, Column, Kind
 from app.wire.timestamps import format_time
 
-_LONGEST_ERROR = 80
 _encode = msgspec.json.Encoder().encode
 
 _REASONS = {
@@ -73,7 +72,7 @@ def cells(name: str, report: Report) -> tuple[Cell, ...]:
         live.seen_cell(report.last),
         f"{_milliseconds(report.took)}ms" if report.last else live.UNKNOWN,
         state(report),
-        _cut(_without_folder(report.invalid or report.error, report.file)) or live.NOT_SET,
+        live.cut(_without_folder(report.invalid or report.error, report.file)) or live.NOT_SET,
         report.endpoint or live.NOT_SET,
         live.time_field(report.next) or live.NOT_SET,
         report.failures,
@@ -119,12 +118,6 @@ def _without_folder(text: str, file: str) -> str:
     return text.removeprefix(f"{folder}/") if folder else text
 
 
-def _cut(text: str) -> str:
-    """One line, no longer than a table bears."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_ERROR else f"{line[: _LONGEST_ERROR - 1]}…"
-
-
 KIND = Kind(
     group=live.GROUP,
     versions=live.VERSIONS,
@@ -143,7 +136,7 @@ KIND = Kind(
         Column("Last", type="date", description="How long ago the last good collection was."),
         Column("Took", description="How long the last good collection took."),
         Column("Status", description=f"{', '.join(_REASONS)}; see status.conditions."),
-        Column("Error", description=f"The last error, cut at {_LONGEST_ERROR} characters; status.lastError has all of it."),
+        Column("Error", description=f"The last error, cut at {live.LONGEST_ERROR} characters; status.lastError has all of it."),
         Column("Endpoint", description="Where it asks.", priority=1),
         Column("Next", description="When the next collection is due.", priority=1),
         Column("Failures", type="integer", description="Collections that failed in a row, of the worst target.", priority=1),

@@ -163,14 +163,10 @@ KIND = Kind(
         live.column("Container", "Its name in the pod; key: .spec.containerName.", wide=True),
         live.column("Type", "app, sidecar, init or ephemeral; key: .spec.type.", wide=True),
         live.column("RSS", "Anonymous memory; key: .status.memory.rssBytes.", wide=True),
-        live.column("Swap", "Swap used; key: .status.swap.swapUsageBytes.", wide=True),
+        live.SWAP_USED,
         live.column("Rootfs", "What it wrote over its image; key: .status.rootfs.usedBytes.", wide=True),
         live.column("Logs", "Its logs on the node; key: .status.logs.usedBytes.", wide=True),
-        live.column(
-            "CPU-PSI", "Time of the last minute in which some task waited for CPU; key: .status.pressure.cpu.someAvg60.", wide=True
-        ),
-        live.column("Mem-PSI", "The same for memory; key: .status.pressure.memory.someAvg60.", wide=True),
-        live.column("IO-PSI", "The same for disks; key: .status.pressure.io.someAvg60.", wide=True),
+        *live.PRESSURES,
         live.column("Node", "Where it runs; key: .spec.nodeName.", wide=True),
         TREND,
     ),

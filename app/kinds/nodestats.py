@@ -172,17 +172,13 @@ KIND = Kind(
         live.column("CPU-Lim%", "Limits of its pods, of what is allocatable; key: .status.cpu.limitedPercent.", wide=True),
         live.column("Mem-Lim%", "Limits of its pods, of what is allocatable; key: .status.memory.limitedPercent.", wide=True),
         live.column("RSS", "Resident memory; key: .status.memory.rssBytes.", wide=True),
-        live.column("Swap", "Swap used; key: .status.swap.swapUsageBytes.", wide=True),
+        live.SWAP_USED,
         live.column("ImageFS%", "Of the filesystem of images, as df tells it; key: .status.imageFs.usedPercent.", wide=True),
         live.column("Inodes%", "Inodes of the kubelet's filesystem; key: .status.fs.inodesUsedPercent.", wide=True),
         live.column("Rx/s", "Bytes received per second; key: .status.network.rxBytesPerSecond.", wide=True),
         live.column("Tx/s", "Bytes sent per second; key: .status.network.txBytesPerSecond.", wide=True),
         live.column("PIDs", "Processes and threads, of how many may be; key: .status.processes.running.", wide=True),
-        live.column(
-            "CPU-PSI", "Time of the last minute in which some task waited for CPU; key: .status.pressure.cpu.someAvg60.", wide=True
-        ),
-        live.column("Mem-PSI", "The same for memory; key: .status.pressure.memory.someAvg60.", wide=True),
-        live.column("IO-PSI", "The same for disks; key: .status.pressure.io.someAvg60.", wide=True),
+        *live.PRESSURES,
         TREND,
     ),
     schema={

@@ -179,14 +179,10 @@ KIND = Kind(
         live.SEEN,
         live.column("Node", "Where it runs; key: .spec.nodeName.", wide=True),
         live.column("RSS", "Anonymous memory of the pod; key: .status.memory.rssBytes.", wide=True),
-        live.column("Swap", "Swap used; key: .status.swap.swapUsageBytes.", wide=True),
+        live.SWAP_USED,
         live.column("Disk%L", "Of the limit for ephemeral storage; key: .status.ephemeralStorage.limitPercent.", wide=True),
         live.column("Procs", "Processes; key: .status.processes.running.", wide=True),
-        live.column(
-            "CPU-PSI", "Time of the last minute in which some task waited for CPU; key: .status.pressure.cpu.someAvg60.", wide=True
-        ),
-        live.column("Mem-PSI", "The same for memory; key: .status.pressure.memory.someAvg60.", wide=True),
-        live.column("IO-PSI", "The same for disks; key: .status.pressure.io.someAvg60.", wide=True),
+        *live.PRESSURES,
         live.column("QoS", "Quality of service class; key: .spec.qosClass.", wide=True),
         TREND,
     ),

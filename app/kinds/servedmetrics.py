@@ -10,7 +10,6 @@ from app.kinds import _live as live
 from app.kinds._base import Cell, Column, Kind
 from app.wire.object_names import object_name
 
-_LONGEST_ERROR = 80
 _PLAIN = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 _CUSTOM, _EXTERNAL = "custom.metrics.k8s.io", "external.metrics.k8s.io"
 _encode = msgspec.json.Encoder().encode
@@ -70,7 +69,7 @@ def cells(name: str, metric: ServedMetricNow) -> tuple[Cell, ...]:
         metric.source or live.NOT_SET,
         live.count_cell(metric.series),
         live.seen_cell(metric.last),
-        _cut(metric.error) or live.NOT_SET,
+        live.cut(metric.error) or live.NOT_SET,
         metric.provider,
         "true" if metric.namespaced else "false",
     )
@@ -93,12 +92,6 @@ def _condition(status: str, reason: str, message: str) -> live.Object:
     return live.known(type="Serving", status=status, reason=reason, message=message or None)
 
 
-def _cut(text: str) -> str:
-    """One line, no longer than a table bears."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_ERROR else f"{line[: _LONGEST_ERROR - 1]}…"
-
-
 KIND = Kind(
     group=live.GROUP,
     versions=live.VERSIONS,
@@ -116,7 +109,7 @@ KIND = Kind(
         live.column("Source", "What it is collected from; key: .spec.source."),
         live.column("Series", f"Series that there are now, {live.UNKNOWN} before it is asked for; key: .status.series."),
         Column("Last", type="date", description="How long ago the newest sample was measured."),
-        live.column("Error", f"The last error, cut at {_LONGEST_ERROR} characters; key: .status.lastError."),
+        live.column("Error", f"The last error, cut at {live.LONGEST_ERROR} characters; key: .status.lastError."),
         live.column("Provider", "Who serves it: a declaration, a rule, a route; key: .spec.provider.", wide=True),
         live.column("Namespaced", "Whether it is asked for in a namespace; key: .spec.namespaced.", wide=True),
     ),
