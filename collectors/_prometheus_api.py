@@ -3,6 +3,7 @@
 The API: https://prometheus.io/docs/prometheus/latest/querying/api/. Thanos, Mimir and VictoriaMetrics serve the same.
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -25,8 +26,10 @@ _REMEDIES = {
     "execution": "mend query, or make it touch fewer samples",
     "timeout": "raise timeout, or make the query cheaper",
     "canceled": "raise timeout, or make the query cheaper",
+    "": "see the server's log",
 }
 """Both by the errorType of the API."""
+_BASE = "is url the base URL of a Prometheus server?"
 
 
 class Api:
@@ -70,7 +73,7 @@ def query_url(base: str) -> str:
     return f"{address.rstrip('/')}{_PATH}{mark}{query}"
 
 
-class _Said(msgspec.Struct):
+class Said(msgspec.Struct):
     """The envelope of every answer."""
 
     status: str = ""
@@ -86,32 +89,42 @@ def parse(answer: Answer, what: str) -> Response:
 
     A sample that is NaN or infinite, or a native histogram, costs itself only. Of a range the last value of each series counts.
     """
-    said = _said(answer, what)
+    told = said(answer, what, remedies=_REMEDIES, where=_BASE)
+    if not isinstance(told.data, dict):
+        raise not_the_api(what, _BASE)
     items: list[dict[str, Any]] = []
     unusable: list[Unusable] = []
-    for index, (labels, sample) in enumerate(_series(said.data, what)):
+    for index, (labels, sample) in enumerate(_series(told.data, what)):
         item = _item(labels, sample)
         if isinstance(item, str):
             unusable.append(Unusable(index, _name(labels), item))
         else:
             items.append(item)
-    return Response(items, answer.size, unusable, [*said.warnings, *said.infos])
+    return Response(items, answer.size, unusable, [*told.warnings, *told.infos])
 
 
-def _said(answer: Answer, what: str) -> _Said:
-    """What the server says, if it did what was asked."""
+def said(answer: Answer, what: str, *, remedies: Mapping[str, str], where: str) -> Said:
+    """What the server says, if it did what was asked. Raises CollectError with its own words.
+
+    `remedies` are by the errorType of the API, "" for all others; `where` asks for the base URL that may be wrong.
+    """
     try:
-        said = msgspec.json.decode(answer.body, type=_Said)
+        told = msgspec.json.decode(answer.body, type=Said)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        said = _Said()
-    if said.error:
-        cause = _CAUSES.get(said.error_type, Cause.STATUS)
-        words = "".join(char if char.isprintable() else " " for char in f"{said.error_type}: {said.error}")[:_LONGEST]
-        raise CollectError(cause, f"{what}: {status(answer)}: {words}", _REMEDIES.get(said.error_type, "see the server's log"))
+        told = Said()
+    if told.error:
+        cause = _CAUSES.get(told.error_type, Cause.STATUS)
+        words = "".join(char if char.isprintable() else " " for char in f"{told.error_type}: {told.error}")[:_LONGEST]
+        raise CollectError(cause, f"{what}: {status(answer)}: {words}", remedies.get(told.error_type, remedies[""]))
     check(answer, what)
-    if said.status != "success" or not isinstance(said.data, dict):
-        raise CollectError(Cause.PAYLOAD, f"{what}: the answer is not of Prometheus' API", "is url the base URL of a Prometheus server?")
-    return said
+    if told.status != "success":
+        raise not_the_api(what, where)
+    return told
+
+
+def not_the_api(what: str, where: str) -> CollectError:
+    """That something else answers there."""
+    return CollectError(Cause.PAYLOAD, f"{what}: the answer is not of Prometheus' API", where)
 
 
 def _series(data: dict[str, Any], what: str) -> list[tuple[Any, Any]]:

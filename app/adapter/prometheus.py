@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-import msgspec
 from msgspec import Struct
 
 from app.declared.http_client import MayReach, PlainDialer, SourceHttp
@@ -23,7 +22,8 @@ from app.kube.records import Labels
 from app.served_metrics.numbers import exact
 from collectors._base import Cause, CollectError
 from collectors._http_client import Answer, Request, shown
-from collectors._http_session import check, status
+from collectors._http_session import status
+from collectors._prometheus_api import Said, not_the_api, said
 
 _TIMEOUT_S = 10.0
 _BODY = 64 << 20
@@ -31,7 +31,7 @@ _BODY = 64 << 20
 
 _LONGEST = 400
 _LAST_YEAR_S = 253_402_300_799
-_CAUSES = {"bad_data": Cause.QUERY, "execution": Cause.QUERY, "timeout": Cause.DEADLINE, "canceled": Cause.DEADLINE}
+_BASE = "is --prometheus-url its base URL?"
 
 
 class Server(Struct, frozen=True):
@@ -69,16 +69,6 @@ class Result(Struct, frozen=True):
     dropped: Sequence[str] = ()
     warnings: Sequence[str] = ()
     size: int = 0
-
-
-class _Said(Struct):
-    """The envelope of every answer."""
-
-    status: str = ""
-    data: Any = None
-    error_type: str = msgspec.field(default="", name="errorType")
-    error: str = ""
-    warnings: list[str] = []
 
 
 class Prometheus:
@@ -174,26 +164,15 @@ class _Dialer(PlainDialer):
         return await self.connected(host, port, self._context, host.rstrip("."))
 
 
-def said(answer: Answer, what: str) -> _Said:
-    """What the server says, if it did what was asked. Raises CollectError with its own words."""
-    try:
-        found = msgspec.json.decode(answer.body, type=_Said)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        found = _Said()
-    if found.error:
-        words = "".join(char if char.isprintable() else " " for char in f"{found.error_type}: {found.error}")[:_LONGEST]
-        raise CollectError(_CAUSES.get(found.error_type, Cause.STATUS), f"{what}: {status(answer)}: {words}", "mend the rule's query")
-    check(answer, what)
-    if found.status != "success":
-        raise CollectError(Cause.PAYLOAD, f"{what}: the answer is not of Prometheus' API", "is --prometheus-url its base URL?")
-    return found
+def _said(answer: Answer, what: str) -> Said:
+    return said(answer, what, remedies={"": "mend the rule's query"}, where=_BASE)
 
 
 def shapes(answer: Answer, what: str) -> list[Shape]:
     """What series an answer lists, sorted by name. Raises CollectError."""
-    data = said(answer, what).data
+    data = _said(answer, what).data
     if not isinstance(data, list):
-        raise CollectError(Cause.PAYLOAD, f"{what}: the answer is not of Prometheus' API", "is --prometheus-url its base URL?")
+        raise not_the_api(what, _BASE)
     found = {
         Shape(name, frozenset(each) - {"__name__"})
         for each in data
@@ -204,7 +183,7 @@ def shapes(answer: Answer, what: str) -> list[Shape]:
 
 def parse(answer: Answer, what: str) -> Result:
     """The samples of an answer: a vector's, or the one of a scalar. What is no finite number costs itself only. Raises CollectError."""
-    found = said(answer, what)
+    found = _said(answer, what)
     data = found.data if isinstance(found.data, dict) else {}
     kind, result = data.get("resultType"), data.get("result")
     if kind == "scalar":
@@ -214,7 +193,7 @@ def parse(answer: Answer, what: str) -> Result:
     elif kind in {"matrix", "string"}:
         raise CollectError(Cause.QUERY, f"{what}: the query gives a {kind}", "write a query that gives a vector or a scalar")
     else:
-        raise CollectError(Cause.PAYLOAD, f"{what}: the answer is not of Prometheus' API", "is --prometheus-url its base URL?")
+        raise not_the_api(what, _BASE)
     samples: list[Sample] = []
     dropped: list[str] = []
     for labels, pair in pairs:
