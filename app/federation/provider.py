@@ -18,6 +18,7 @@ from app.federation.backend import Backend
 from app.federation.config import Route, read_routes
 from app.http1.channel import Dialer
 from app.kube.credentials import Credentials
+from app.served_metrics.providers import first_answer
 from app.served_metrics.values import Absent, Answer, Entry, Question, Resource, State
 
 TURN_S = 5.0
@@ -207,14 +208,7 @@ class Routes:
 
     async def answer(self, question: Question) -> Answer | Absent | None:
         """See Provider. It waits for the adapter, but not for long."""
-        unknown: Absent | None = None
-        for routed in self._routed:
-            found = await routed.answer(question)
-            if isinstance(found, Absent) and not found.known:
-                unknown = unknown or found
-            elif found is not None:
-                return found
-        return unknown
+        return await first_answer(self._routed, question)
 
     async def _relist(self, routed: Routed) -> None:
         if await routed.relist():

@@ -1,6 +1,6 @@
 """Who serves metrics: each provider knows some, and the first that knows the one that is asked for answers."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import structlog
@@ -33,6 +33,24 @@ class Provider(Protocol):
     def state(self, entry: Entry) -> State:
         """How one of its metrics is, from memory."""
         ...
+
+
+class Answering(Protocol):
+    """Part of a Provider."""
+
+    async def answer(self, question: Question) -> Answer | Absent | None: ...
+
+
+async def first_answer(asked: Iterable[Answering], question: Question) -> Answer | Absent | None:
+    """What the first says that knows the metric; else the first reason why one does not, None if nobody gives one."""
+    unknown: Absent | None = None
+    for each in asked:
+        found = await each.answer(question)
+        if isinstance(found, Absent) and not found.known:
+            unknown = unknown or found
+        elif found is not None:
+            return found
+    return unknown
 
 
 class Registry:
@@ -96,14 +114,8 @@ class Registry:
         if question.resource == NAMESPACES and question.namespace and question.name != question.namespace:
             # The right to a path of one namespace, and an HPA in it, must not lead to what is told of others.
             return Absent(f"of the namespaces a path in {question.namespace} leads to {question.namespace} only")
-        unknown: Absent | None = None
-        for provider in self._providers:
-            found = await provider.answer(question)
-            if isinstance(found, Absent) and not found.known:
-                unknown = unknown or found
-            elif found is not None:
-                return found
-        return unknown or Absent(f"nothing serves {question.metric}{_of(question)}", known=False)
+        found = await first_answer(self._providers, question)
+        return found or Absent(f"nothing serves {question.metric}{_of(question)}", known=False)
 
 
 def _of(question: Question) -> str:
