@@ -104,6 +104,8 @@ class RealNode:
                 self._remove_pods()
             finally:
                 self._kubelet.stop()
+                # Nobody is left to say that they ended: the controller that would conclude it waits longer than a namespace may take.
+                self._delete_pods("--grace-period=0", "--force")
                 self.plane.kubectl("delete", "node", self.name, "--ignore-not-found", check=False)
                 self._kubelet = None
         if self._containerd:
@@ -139,14 +141,16 @@ class RealNode:
         """The kubelet itself takes pods apart best: containers, volumes, network. What it does not manage in time goes by force."""
         for file in self._started_kubelet().static_pods.iterdir():
             file.unlink()
-        selected = f"--field-selector=spec.nodeName={self.name}"
-        self.plane.kubectl("delete", "pods", "-A", selected, "--grace-period=1", "--wait=false", check=False)
+        self._delete_pods("--grace-period=1")
         containerd = self._containerd
         try:
             if containerd:
                 wait_until("the node's containers gone", lambda: not containerd.tasks(), seconds=30, every=0.5)
         except WaitedInVain as error:
             print(f"... {error}; removing them by force", flush=True)
+
+    def _delete_pods(self, *how: str) -> None:
+        self.plane.kubectl("delete", "pods", "-A", f"--field-selector=spec.nodeName={self.name}", "--wait=false", *how, check=False)
 
 
 def container_id(pod: Mapping[str, Any], name: str) -> str:
