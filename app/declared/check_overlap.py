@@ -22,18 +22,24 @@ class _Served(NamedTuple):
 
 
 def findings(resource: LiveResource | LiveMetric, tenant: str, others: Sequence[AnyDeclaration]) -> Iterator[Finding]:
-    """What of a declaration of the namespace `tenant` ("" for kubeglance's own) is served already. The second is the one that is wrong."""
+    """What of a declaration of the namespace `tenant` ("" for kubeglance's own) is served already. The second is the one that is wrong.
+
+    But the operator's own is never refused for a tenant's, whichever was there first: no namespace may take a name from the operator.
+    """
     ours = list(_served(resource, tenant))
     if not ours:
         return
     for other in others:
         if other.name == known_as(resource.kind, resource.metadata.name, tenant):
             continue  # that is told as such
+        if other.namespace and not tenant:
+            continue
+        first = ", and what the operator declares goes before it" if tenant and not other.namespace else ""
         for theirs in _served(other.resource, other.namespace):
             for each in ours:
                 if each[:3] == theirs[:3] and _meet(each.namespaces, theirs.namespaces):
                     of = f" of {each.resource[0]}" if each.resource is not None else ""
-                    what = f"overlaps: {each.api} metric {each.name}{of} is served by {other.name} in {other.place} already"
+                    what = f"overlaps: {each.api} metric {each.name}{of} is served by {other.name} in {other.place} already{first}"
                     yield Finding(each.path, what, "another name, or namespaces that the two do not share", because=each.because)
 
 

@@ -73,7 +73,7 @@ class Loader:
 
     def load(self, texts: Sequence[Text], tenants: Mapping[str, Tenant], cluster: ServedNames | None) -> Loaded:
         """Take what is good of `texts`. Of two declarations that clash the one that is in force already stays, else kubeglance's own, else
-        the first."""
+        the first. Of two metrics of one name kubeglance's own always does."""
         self._parsed = {text: self._parsed.get(text) or _parse(text) for text in texts}
         found = {namespace: self._of(namespace) for namespace in sorted({text.namespace for text in texts})}
         names = {(namespace, name_of(each, namespace)) for namespace, parsed in found.items() for each in parsed.documents}
@@ -175,8 +175,9 @@ class Loader:
         }
         if not namespace or not held:
             return held
-        # Rights may have been taken away meanwhile, and a bad edit must not keep them.
-        allowed = self._checked([each.document for each in held.values()], Around(around.namespace, around.tenant))
+        # Rights may have been taken away meanwhile, or the operator have declared the same: a bad edit must not keep either.
+        operators = [each for each in around.others if not each.namespace]
+        allowed = self._checked([each.document for each in held.values()], Around(around.namespace, around.tenant, others=operators))
         return {each.name: held[each.name] for each in allowed.declarations}
 
 

@@ -319,3 +319,47 @@ def test_of_metrics_that_overlap_the_one_in_force_stays(loads: _Loads) -> None:
     assert ["orders"] == list(loaded.declarations)
     (rejected,) = loaded.rejected
     assert "overlaps: external metric orders_waiting is served by orders" in rejected.faults[0].message
+
+
+@pytest.mark.parametrize("namespaces", [["shop"], "any"])
+@pytest.mark.parametrize("edit", [{}, {"interval": "30s"}, {"interval": "5x"}], ids=["as it was", "another version", "a bad edit"])
+def test_the_operators_metric_takes_the_place_of_a_tenants(loads: _Loads, namespaces: Any, edit: dict[str, Any]) -> None:
+    """Although the tenant's was there first, and whatever becomes of it; when the operator's goes, the tenant's is back."""
+    loads.tenants = {"shop": Tenant(())}
+    own = Text("own.yaml", _text({**_metric(namespaces=namespaces), "metadata": {"name": "all-orders"}}))
+    assert ["orders.shop"] == list(loads.load(_tenants(_metric())).declarations)
+
+    loaded = loads.load(own, _tenants(_metric(**edit)))
+
+    assert ["all-orders"] == list(loaded.declarations)
+    (rejected,) = loaded.rejected
+    assert ("orders.shop", False) == (rejected.name, rejected.served)
+    if edit != {"interval": "5x"}:
+        told = "overlaps: external metric orders_waiting is served by all-orders in own.yaml:1:1 already, and what the operator declares"
+        assert rejected.faults[0].message.startswith(told)
+    assert ["orders.shop"] == list(loads.load(_tenants(_metric())).declarations)
+
+
+def test_the_operators_kind_with_a_metric_takes_the_place_of_a_tenants_metric(loads: _Loads) -> None:
+    """What it declares for the HPA counts as a metric too."""
+    loads.tenants = {"shop": Tenant(())}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"status": {"type": "object", "properties": {"n": {"type": "integer"}}}}}}
+    made = {"name": "item.name", "namespace": '"shop"', "status": {"n": "1"}}
+    metric = {"name": "orders_waiting", "value": "status.n", "apis": ["external"]}
+    kind = live_resource("carts", scope="Namespaced", allowNamespaces=["shop"], object=made, schema=schema, metrics=[metric])
+    loads.load(_tenants(_metric()))
+    loaded = loads.load(Text("own.yaml", _text(kind)), _tenants(_metric()))
+
+    assert ["carts.example.com"] == list(loaded.declarations)
+    assert ["orders.shop"] == [each.name for each in loaded.rejected]
+
+
+def test_tenants_do_not_take_metrics_from_the_operator(loads: _Loads) -> None:
+    """A tenant's new one is refused, and nothing of the operator's moves."""
+    loads.tenants = {"shop": Tenant(())}
+    own = Text("own.yaml", _text(_metric(namespaces=["shop"])))
+    loads.load(own)
+    loaded = loads.load(own, _tenants(_metric()))
+
+    assert ["orders"] == list(loaded.declarations)
+    assert [("orders.shop", False)] == [(each.name, each.served) for each in loaded.rejected]
