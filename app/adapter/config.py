@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from app.adapter.naming import Filter, Names, NamingError, names, regex
+from app.adapter.naming import Filter, Names, NamingError, Regex, names
 from app.adapter.query import QueryError, build, equal, is_by_object
 from app.adapter.template import Template, TemplateError
 from app.declared.documents import Document, read
@@ -164,7 +164,7 @@ class _Reader:
             self._fault(path, "has both" if texts else "has neither", expected="one of is, isNot")
             return None
         name, text = next(iter(texts.items()))
-        pattern = self._made(lambda: regex(text), (*path, name))
+        pattern = self._made(lambda: Regex(text), (*path, name))
         return Filter(pattern, inverted=name == "isNot") if pattern is not None else None
 
     def _resources(self, value: Any, path: Path) -> tuple[str, dict[str, Resource], bool]:

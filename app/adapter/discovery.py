@@ -5,6 +5,8 @@ Each rule costs itself only: the last good list of its series stays where a newe
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Protocol
 
 from msgspec import Struct
@@ -117,15 +119,14 @@ class Discovery:
 
 def _listed(rule: Rule, association: Association, shapes: Iterable[Shape]) -> Iterable[Listed]:
     """The metrics of one rule, in the order of its series: of two with one name the last counts, as in the adapter."""
-    for shape in shapes:
-        if not all(each.takes(shape.name) for each in rule.filters):
-            continue
-        metric = rule.names.name(shape.name)
+    for name, alike in groupby(shapes, key=attrgetter("name")):
+        metric = rule.names.name(name) if all(each.takes(name) for each in rule.filters) else None
         if not metric or "/" in metric:
             continue
-        if rule.external:
-            yield Listed(metric, None, True, shape.name, rule, association)
-            continue
-        resources, namespaced = association.resources(shape.labels)
-        for resource in resources:
-            yield Listed(metric, resource, namespaced and resource not in UNNAMESPACED, shape.name, rule, association)
+        for shape in alike:
+            if rule.external:
+                yield Listed(metric, None, True, name, rule, association)
+                continue
+            resources, namespaced = association.resources(shape.labels)
+            for resource in resources:
+                yield Listed(metric, resource, namespaced and resource not in UNNAMESPACED, name, rule, association)

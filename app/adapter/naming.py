@@ -6,7 +6,9 @@ same way forwards. Names are those that the cluster's discovery knows, singular 
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+import re2
 from msgspec import Struct
 
 from app.adapter.template import Template, TemplateError
@@ -17,20 +19,10 @@ UNNAMESPACED = frozenset({NAMESPACES, NODES, VOLUMES})
 """The resources that the adapter takes to be cluster-scoped: it lists all others as namespaced."""
 
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False  # they are told by who compiles it
 _EXPANSION = re.compile(r"\$(?:\$|(\w+)|\{(\w+)\})")
-_BRACKETS = re.compile(r"\\.|\[\^?(?:\[:\^?\w+:\]|\\.|[^\]\\])+\]", re.DOTALL)
-_POSIX = re.compile(r"(?<!^)\[:(\^?\w+):\]")
-_CLASSES = {
-    "alnum": "0-9A-Za-z",
-    "alpha": "A-Za-z",
-    "digit": "0-9",
-    "lower": "a-z",
-    "upper": "A-Z",
-    "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
-}
-"""Those that the name of a series can have, as Python writes them: it would take [[:alpha:]] for other characters, and say nothing."""
-
+_UNKNOWN = Resource("", "")
 _SANITIZED = str.maketrans(".-", "__")
 
 
@@ -55,54 +47,79 @@ def is_label(name: str) -> bool:
     return _LABEL.fullmatch(name) is not None
 
 
+class Regex:
+    """A regular expression of Go's, which are RE2's: in time that grows with the text, whatever stands in it."""
+
+    def __init__(self, text: str) -> None:
+        """Raises NamingError for what is none."""
+        try:
+            self._compiled = re2.compile(text, _OPTIONS)
+        except UnicodeEncodeError as exc:
+            raise NamingError(f"{text!r} is no regular expression: {exc.reason}") from exc
+        except re2.error as exc:
+            why = exc.args[0].decode()
+            raise NamingError(f"{text!r} is no regular expression of RE2: {why}{_not_in_re2(why)}") from exc
+
+    @property
+    def groups(self) -> int:
+        """How many groups it has."""
+        groups: int = self._compiled.groups
+        return groups
+
+    def is_in(self, text: str) -> bool:
+        """Whether it is found anywhere in a text."""
+        return self._compiled.search(_bytes(text)) is not None
+
+    def first_in(self, text: str) -> Mapping[str, str] | None:
+        """What its groups took where it is found first, by number and by name; "0" is all that was taken."""
+        return _groups(self._compiled.search(_bytes(text)))
+
+    def whole(self, text: str) -> Mapping[str, str] | None:
+        """The same where it takes the whole text."""
+        return _groups(self._compiled.fullmatch(_bytes(text)))
+
+
+def _groups(found: Any) -> Mapping[str, str] | None:
+    if found is None:
+        return None
+    numbered = {str(index): each for index, each in enumerate((found.group(), *found.groups()))}
+    return {name: (each or b"").decode(errors="replace") for name, each in (numbered | found.groupdict()).items()}
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")
+
+
+def _not_in_re2(why: str) -> str:
+    """What people write who know other regular expressions."""
+    if "invalid perl operator" in why:
+        return " (it can look neither ahead nor behind)"
+    return " (what a group took cannot be asked for again)" if re.search(r"invalid escape sequence: \\[1-9]", why) else ""
+
+
 class Filter(Struct, frozen=True):
     """Series by their name: those that `regex` is found in, or with `inverted` the others."""
 
-    regex: re.Pattern[str]
+    regex: Regex
     inverted: bool = False
 
     def takes(self, name: str) -> bool:
         """Whether a series of that name is taken."""
-        return (self.regex.search(name) is None) == self.inverted
-
-
-def regex(text: str) -> re.Pattern[str]:
-    r"""A regular expression of Go's (RE2). What is written otherwise in Python is put in its words: \z, [:alpha:], and $ as the end of the
-    text.
-
-    Raises NamingError for what is none.
-    """
-    text = _BRACKETS.sub(lambda found: _POSIX.sub(_posix, found.group()), text)
-    try:
-        return re.compile(re.sub(r"(\\.)|(\[(?:\\.|[^\]])*\])|\$", _translated, text.replace(r"\z", "$")), re.ASCII)
-    except (re.error, RecursionError, OverflowError) as exc:
-        raise NamingError(f"{text!r} is no regular expression: {exc}") from exc
-
-
-def _posix(found: re.Match[str]) -> str:
-    if found.group(1) not in _CLASSES:
-        raise NamingError(f"{found.group()} is not known: there are {', '.join(_CLASSES)}")
-    return _CLASSES[found.group(1)]
-
-
-def _translated(found: re.Match[str]) -> str:
-    return found.group(0) if found.group(0) != "$" else r"\Z"
+        return self.regex.is_in(name) != self.inverted
 
 
 class Names(Struct, frozen=True):
     """What metrics are called: `matches` is as it is written, `output` has $1, ${1}x, $name, and $$ for a dollar."""
 
     matches: str
-    pattern: re.Pattern[str]
+    pattern: Regex
     output: str
 
     def name(self, series: str) -> str | None:
         """The metric of a series; None where its name does not match."""
-        found = self.pattern.search(series)
-        if found is None:
+        groups = self.pattern.first_in(series)
+        if groups is None:
             return None
-        groups = {str(index): text or "" for index, text in enumerate((found.group(), *found.groups()))}
-        groups |= {name: text or "" for name, text in found.groupdict().items()}
 
         def one(expansion: re.Match[str]) -> str:
             return "$" if expansion.group() == "$$" else groups.get(expansion.group(1) or expansion.group(2), "")
@@ -112,7 +129,7 @@ class Names(Struct, frozen=True):
 
 def names(matches: str, output: str) -> Names:
     """The names of a rule, by name.matches and name.as ("" where they are not given). Raises NamingError."""
-    pattern = regex(matches or ".*")
+    pattern = Regex(matches or ".*")
     if not output:
         if pattern.groups > 1:
             raise NamingError(f'{matches!r} has {pattern.groups} groups, so that "as" must say which one is the name')
@@ -130,6 +147,8 @@ class Association:
         self._backwards = _backwards(self._template) if self._template is not None else None
         self._overrides: dict[str, Resource] = {}
         self._labels: dict[Resource, str] = {}
+        self._by_label: dict[str, Resource | None] = {}
+        """What the template makes of the labels that were looked at: thousands of series share some."""
         for label, written in sorted(overrides.items()):
             known = find(*written)
             if known is None:
@@ -149,17 +168,27 @@ class Association:
         namespaced = False
         for label in sorted(labels):
             resource = self._overrides.get(label)
-            if resource is None and self._backwards is not None and (match := self._backwards.fullmatch(label)) is not None:
-                groups = match.groupdict()
-                known = self._find(groups.get("group", ""), groups["resource"])
-                if known is None:
+            if resource is None and self._backwards is not None:
+                if label not in self._by_label:
+                    self._by_label[label] = self._named(self._backwards, label)
+                resource = self._by_label[label]
+                if resource == _UNKNOWN:
                     continue
-                resource = known.resource
-                self._labels.setdefault(resource, label)
             if resource is not None and resource not in found:
                 found.append(resource)
             namespaced = namespaced or resource not in UNNAMESPACED
         return found, namespaced
+
+    def _named(self, backwards: Regex, label: str) -> Resource | None:
+        """What the template makes of a label: None where it is not of its form, _UNKNOWN where the cluster has no such resource."""
+        read = backwards.whole(label)
+        if read is None:
+            return None
+        known = self._find(read.get("group", ""), read["resource"])
+        if known is None:
+            return _UNKNOWN
+        self._labels.setdefault(known.resource, label)
+        return known.resource
 
     def _by_template(self, resource: Resource) -> str:
         if self._template is None:
@@ -186,9 +215,9 @@ def _filled(template: Template, group: str, resource: str) -> str:
         raise NamingError(f"resources.template: {exc}") from exc
 
 
-def _backwards(template: Template) -> re.Pattern[str]:
+def _backwards(template: Template) -> Regex:
     """The template as a pattern that finds group and resource in a label."""
     pattern = _filled(template, "(?P<group>.+?)", "(?P<resource>.+?)")
     if "(?P<resource>" not in pattern:
         raise NamingError("resources.template must have << .Resource >> in it")
-    return regex(pattern)
+    return Regex(pattern)

@@ -24,6 +24,7 @@ _ABSENT = {
     "matplotlib": "charts of benchmarks",
     "pytest": "tests",
     "sqlalchemy": "see app.declared",
+    "re2": "only where there is a file of prometheus-adapter (app/adapter/naming.py)",
     "rich": "structlog takes it for tracebacks where it is installed",
     "requests": "the official client's",
     "websockets": "nothing is upgraded (app/serving/protocol.py)",

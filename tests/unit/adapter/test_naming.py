@@ -1,10 +1,12 @@
 """Names of metrics, filters of series, labels and resources both ways."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapter.naming import Association, Filter, Known, NamingError, names, regex
+from app.adapter.naming import Association, Filter, Known, NamingError, Regex, names
 from app.adapter.resources import Resources
 from app.served_metrics.values import NAMESPACES, PODS, Resource
 
@@ -47,19 +49,69 @@ def test_two_groups_need_a_name() -> None:
         ("^[[:lower:]_]+$", "l:ower[", False),
         ("^[^[:digit:]]+$", "a1", False),
         ("^[:alpha:]+$", "halp:", True),
+        (r"^\pL+$", "größe", True),
+        (r"^\Qa.b\E$", "axb", False),
+        ("(?i)^HTTP_", "http_requests", True),
+        ("(a+)+$", "a" * 100_000 + "b", False),
+        ("^(a|a?)+$", "a" * 100_000 + "b", False),
+        ("^.$", "\ud800", True),
     ],
 )
 def test_filters_search_as_go_does(text: str, name: str, taken: bool) -> None:
-    """ReMatcher: a search, where $ is the end of the text; isNot is the contrary."""
-    assert taken == Filter(regex(text)).takes(name)
-    assert taken != Filter(regex(text), inverted=True).takes(name)
+    """ReMatcher: a search, where $ is the end of the text; isNot is the contrary. Repeats in repeats end, too."""
+    assert taken == Filter(Regex(text)).takes(name)
+    assert taken != Filter(Regex(text), inverted=True).takes(name)
 
 
-@pytest.mark.parametrize("text", ["[[:nonsense:]]", "[[:^alpha:]]"])
-def test_classes_that_are_not_known_are_refused(text: str) -> None:
-    """Python would take them for the characters that they are written with."""
-    with pytest.raises(NamingError, match="is not known: there are alnum"):
-        regex(text)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("a(?=b)", "RE2: invalid perl operator: (?= (it can look neither ahead nor behind)", id="looks-ahead"),
+        pytest.param("(?<!a)b", "(it can look neither ahead nor behind)", id="looks-behind"),
+        pytest.param(r"(a)\1", r"RE2: invalid escape sequence: \1 (what a group took cannot be asked for again)", id="asks-back"),
+        pytest.param("(a", "RE2: missing ): (a", id="open"),
+        pytest.param("a{2000}", "RE2: invalid repetition size: {2000}", id="too-often"),
+        pytest.param("[[:nonsense:]]", "RE2: invalid character class range: [:nonsense:]", id="no-class"),
+        pytest.param("\ud800", "surrogates not allowed", id="no-character"),
+    ],
+)
+def test_what_re2_refuses_is_told_in_words(text: str, said: str) -> None:
+    """As prometheus-adapter would refuse it."""
+    with pytest.raises(NamingError) as caught:
+        Regex(text)
+
+    assert said in str(caught.value)
+
+
+def test_what_was_refused_is_written_nowhere_else(capfd: pytest.CaptureFixture[str]) -> None:
+    """RE2 would write lines of its own to stderr."""
+    with pytest.raises(NamingError):
+        Regex("(")
+
+    assert ("", "") == capfd.readouterr()
+
+
+_SAFE = st.recursive(
+    st.sampled_from(["a", "b", "_", ".", "[ab]", "[^a]", "^", "$"]),
+    lambda parts: st.one_of(
+        st.tuples(parts, parts).map("".join),
+        st.tuples(parts, parts).map(lambda two: f"(?:{two[0]}|{two[1]})"),
+        parts.map(lambda part: f"({part})"),
+        st.sampled_from(["a?", "b*", "_+", "[ab]{1,2}", ".*?"]),
+    ),
+    max_leaves=8,
+)
+"""Regular expressions without repeats in repeats, which Python's take their time for."""
+
+
+@given(_SAFE, st.text("abc_", max_size=8))
+def test_what_python_finds_is_found(pattern: str, text: str) -> None:
+    """The same place and the same groups, where both know what is written."""
+    found = re.search(pattern.replace("$", r"\Z"), text)
+    expected = None if found is None else {str(index): each or "" for index, each in enumerate((found.group(), *found.groups()))}
+
+    assert expected == Regex(pattern).first_in(text)
+    assert (found is not None) == Regex(pattern).is_in(text)
 
 
 def test_an_override_goes_both_ways() -> None:
@@ -98,11 +150,11 @@ def test_without_template_or_override_no_label_names_a_resource() -> None:
         Association("", {}, FIND).label(NAMESPACES)
 
 
-@given(st.text(max_size=20))
+@given(st.text(st.characters(), max_size=20))
 def test_no_regular_expression_breaks_anything(text: str) -> None:
     """It is one, or it is refused."""
     try:
-        regex(text).search("http_requests_total")
+        Regex(text).first_in("http_requests_total")
     except NamingError as exc:
         said = str(exc)
     else:
