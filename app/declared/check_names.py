@@ -68,7 +68,7 @@ def beside(resource: LiveResource, others: Sequence[Declaration]) -> Iterator[Fi
             continue
         theirs = other.resource.spec
         same_group = theirs.group == spec.group
-        taken = set(_resource_names(theirs))
+        taken = set(resource_names(theirs))
         place = f"{other.name} in {other.place}"
         for path, name in _named(spec):
             if name in taken and same_group:
@@ -118,5 +118,6 @@ def _named(spec: LiveResourceSpec) -> Iterator[tuple[Path, str]]:
             yield path, name
 
 
-def _resource_names(spec: LiveResourceSpec) -> Iterator[str]:
+def resource_names(spec: LiveResourceSpec) -> Iterator[str]:
+    """The names that kubectl finds a resource by, each once."""
     return (name for _, name in _named(spec))

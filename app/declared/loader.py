@@ -11,7 +11,7 @@ from typing import NamedTuple
 import structlog
 from msgspec import Struct
 
-from app.declared.check import Around, Checked, ServedNames, check
+from app.declared.check import Around, Checked, Known, ServedNames, check
 from app.declared.declaration import AnyDeclaration, known_as
 from app.declared.documents import Document, read
 from app.declared.faults import Fault, Place
@@ -19,7 +19,7 @@ from app.declared.tenants import Tenant
 from app.declared.texts import Text
 
 log = structlog.get_logger(__name__)
-Check = Callable[[Sequence[Document], Around], Checked]
+Check = Callable[[Sequence[Document], Around, Known], Checked]
 
 
 class Rejected(Struct, frozen=True):
@@ -69,6 +69,7 @@ class Loader:
         self._own = own
         self._checker = checker
         self._parsed: dict[Text, tuple[list[Document], list[Fault]]] = {}
+        self._known = Known()
         self._in_force: dict[str, _Force] = {}
 
     def load(self, texts: Sequence[Text], tenants: Mapping[str, Tenant], cluster: ServedNames | None) -> Loaded:
@@ -90,6 +91,7 @@ class Loader:
             force |= {name: each for name, each in good.items() if name not in force}
             rejected += faulty
             warnings += odd
+        self._known.forget()
         self._in_force = force
         return Loaded({name: each.declaration for name, each in force.items()}, rejected, warnings)
 
@@ -144,7 +146,7 @@ class Loader:
     def _checked(self, documents: Sequence[Document], around: Around) -> Checked:
         """What the checker says. A document that it fails on costs that document only."""
         try:
-            return self._checker(documents, around)
+            return self._checker(documents, around, self._known)
         except Exception:
             if len(documents) == 1:
                 log.exception("a declaration cannot be checked; please report it", place=str(documents[0].positions.start))

@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from app.declared.check import Around, Checked, check
+from app.declared.check import Around, Checked, Known, check
+from app.declared.check_alone import ExpressionFault
 from app.declared.documents import Document
 from app.declared.loader import Loaded, Loader, name_of
+from app.declared.metric_model import LiveMetric
+from app.declared.model import LiveResource
 from app.declared.served_names import ServedNames
 from app.declared.tenants import Tenant
 from app.declared.texts import Text
@@ -35,12 +38,19 @@ class _Loads:
     """A loader, and what it is told."""
 
     def __init__(self) -> None:
-        checker = partial(check, types={"static": static.SOURCE}, expressions=lambda _resource: [])
+        self.looked_at: list[str] = []
+        """The names of the declarations that were checked by themselves, in turn."""
+        checker = partial(check, types={"static": static.SOURCE}, expressions=self._look)
         self.loader = Loader(own="kubeglance-system", checker=checker)
         self.tenants: Mapping[str, Tenant] = {"shop": Tenant((SHOP,))}
         self.cluster: ServedNames | None = None
 
+    def _look(self, resource: LiveResource | LiveMetric) -> list[ExpressionFault]:
+        self.looked_at.append(resource.metadata.name)
+        return []
+
     def load(self, *texts: Text) -> Loaded:
+        self.looked_at.clear()
         return self.loader.load(texts, self.tenants, self.cluster)
 
     def own(self, **files: str | dict[str, Any] | Sequence[Any]) -> Loaded:
@@ -109,6 +119,61 @@ def test_a_file_that_cannot_be_read_keeps_what_it_held(loads: _Loads) -> None:
 
     assert after.declarations == before.declarations
     assert ["cannot be read: it is away"] == [fault.message for each in after.rejected for fault in each.faults]
+
+
+_FAULTY = live_resource("rows", ttl="1s")  # in its rules: its expressions are looked at
+_ASIDE = Text("b.yaml", _text([TABLES, _FAULTY, live_resource("jobs")]))
+
+
+@pytest.mark.parametrize(
+    ("texts", "looked_at"),
+    [
+        pytest.param([Text("a.yaml", _text(QUEUES)), _ASIDE], [], id="nothing"),
+        pytest.param([Text("a.yaml", _text(live_resource("queues", interval="30s"))), _ASIDE], ["queues.example.com"], id="one of them"),
+        pytest.param([Text("a.yaml", _text([live_resource("cells"), QUEUES])), _ASIDE], ["cells.example.com"], id="a new one before it"),
+        pytest.param([Text("a.yaml", "# why it is here\n" + _text(QUEUES)), _ASIDE], [], id="a comment"),
+        pytest.param([Text("c.yaml", _text(QUEUES)), _ASIDE], [], id="its file"),
+        pytest.param([_ASIDE], [], id="one goes"),
+        pytest.param([Text("a.yaml", _text(BROKEN)), _ASIDE], ["queues.example.com"], id="to a bad one"),
+    ],
+)
+def test_what_did_not_change_is_not_checked_again(loads: _Loads, texts: list[Text], looked_at: list[str]) -> None:
+    """Only a document that says something new is looked at, be others good or faulty; what is wrong with those is told all the same."""
+    loads.load(Text("a.yaml", _text(QUEUES)), _ASIDE)
+    assert sorted(loads.looked_at) == ["jobs.example.com", "queues.example.com", "rows.example.com", "tables.example.com"]
+
+    loaded = loads.load(*texts)
+
+    assert loads.looked_at == looked_at
+    assert "spec.ttl" in {fault.path for each in loaded.rejected for fault in each.faults}
+
+
+def test_what_did_not_change_is_held_against_what_did(loads: _Loads) -> None:
+    """Names that clash are found although neither is checked by itself again, and so is what the cluster serves meanwhile."""
+    thief = live_resource("queues2", names={"kind": "Queue", "plural": "queues2"})
+    loads.own(a=QUEUES, b=TABLES)
+
+    loaded = loads.own(a=QUEUES, b=thief, c=TABLES)
+    assert ["queues2.example.com"] == [each.name for each in loaded.rejected]
+    assert loads.looked_at == ["queues2.example.com"]
+
+    loads.cluster = ServedNames({"example.com": "the Service others/server"}, {})
+    loaded = loads.own(a=QUEUES, b=thief, c=TABLES)
+    assert {"queues.example.com", "queues2.example.com", "tables.example.com"} == {each.name for each in loaded.rejected}
+    assert loads.looked_at == []
+
+
+def test_what_a_tenant_may_is_asked_again_when_it_changes(loads: _Loads) -> None:
+    """And what went is forgotten: it is checked anew when it comes back."""
+    loads.load(_tenants(of_shop()))
+    loads.tenants = {"shop": Tenant((SHOP,), ("*.shop.svc",))}
+
+    loads.load(_tenants(of_shop()))
+    assert loads.looked_at == ["carts.shop.example.com"]
+
+    loads.load()
+    loads.load(_tenants(of_shop()))
+    assert loads.looked_at == ["carts.shop.example.com"]
 
 
 def test_what_was_taken_out_is_gone(loads: _Loads) -> None:
@@ -245,10 +310,10 @@ def test_a_declaration_can_move_between_namespaces(loads: _Loads) -> None:
 def test_a_checker_that_fails_on_one_document_costs_that_only() -> None:
     """A bug of ours must not keep all others from being reloaded."""
 
-    def checker(documents: Sequence[Document], around: Around) -> Checked:
+    def checker(documents: Sequence[Document], around: Around, known: Known) -> Checked:
         if any(name_of(each) == "queues.example.com" for each in documents):
             raise ZeroDivisionError
-        return check(documents, around, types={"static": static.SOURCE}, expressions=lambda _resource: [])
+        return check(documents, around, known, types={"static": static.SOURCE}, expressions=lambda _resource: [])
 
     loader = Loader(own="kubeglance-system", checker=checker)
     with capture_logs() as logs:
