@@ -266,7 +266,7 @@ class Kubeglance:
         """Have the metrics of other adapters served. Others do not pay for what that takes."""
         from app.federation.provider import Routes  # noqa: PLC0415
 
-        routes = Routes(file, credentials, self._clock, changed=self.served_metrics.changed)
+        routes = Routes(file, credentials, self._clock, reports=self.reports, metrics=self._metrics, changed=self.served_metrics.changed)
         self._closing.append(routes.aclose)
         self.served_metrics.add(routes)
         self._beside.append(("routes to other adapters", routes.run))

@@ -300,7 +300,8 @@ class Settings(BaseModel):
     @property
     def serves_live(self) -> bool:
         """Whether anything live is served, and so the kind that tells how sources are. Without it kubeglance is what metrics-server is."""
-        return bool(self.live_kinds or self.declarations or self.declaration_config_maps or self.cozystack or self.config)
+        sources = (self.declarations, self.declaration_config_maps, self.cozystack, self.config, self.metric_routes)
+        return bool(self.live_kinds or any(sources))
 
     @model_validator(mode="after")
     def _obey_rules(self) -> Self:

@@ -131,6 +131,21 @@ class Metrics:
         self._dropped_items = Counter(
             "kubeglance_dropped_items_total", "Items of collections that became no object.", ["declaration"], registry=registry
         )
+        self._route_requests = Counter(
+            "kubeglance_route_requests_total",
+            "Requests to other adapters, by what came of them: success, or the cause of the failure.",
+            ["route", "result"],
+            registry=registry,
+        )
+        self._route_duration = Histogram(
+            "kubeglance_route_request_duration_seconds",
+            "Duration of one request to another adapter.",
+            ["route"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._of_routes: dict[str, set[str]] = {}
+        """Results that were counted, by route."""
         self._reload = Gauge(
             "kubeglance_config_last_reload_successful",
             "Whether every declaration that was found last could be taken; 1 where none is declared.",
@@ -209,6 +224,20 @@ class Metrics:
         if "success" in results:
             for series in (self._collection_success, self._collection_objects, self._dropped_items):
                 series.remove(declaration)
+
+    def routed(self, route: str, result: str, *, seconds: float) -> None:
+        """A request to the adapter of a route ended."""
+        self._of_routes.setdefault(route, set()).add(result)
+        self._route_requests.labels(route, result).inc()
+        self._route_duration.labels(route).observe(seconds)
+
+    def forget_route(self, route: str) -> None:
+        """Drop the series of a route that is gone."""
+        results = self._of_routes.pop(route, set())
+        for result in results:
+            self._route_requests.remove(route, result)
+        if results:
+            self._route_duration.remove(route)
 
     def reloaded(self, *, success: bool, at: float) -> None:
         """Declarations were loaded at Unix time `at`; whether all of them could be taken."""

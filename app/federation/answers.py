@@ -10,6 +10,7 @@ from app.declared.times import unix_ns
 from app.kube.records import Key
 from app.served_metrics.values import NAMESPACES, Question, Resource, Series
 from app.wire.quantity import parse_decimal
+from collectors._base import Cause
 
 MOST_LISTED = 20_000
 """Metrics of one adapter; more are left out."""
@@ -17,12 +18,20 @@ MOST_LISTED = 20_000
 _LIST_KINDS = {"custom": "MetricValueList", "external": "ExternalMetricValueList"}
 
 
-class BackendError(Exception):
-    """An adapter did not answer as it should: the message says how, in words. `status` is the HTTP code, None if there was no answer."""
+_NO_ANSWER = frozenset({Cause.DNS, Cause.DIAL, Cause.CERTIFICATE, Cause.DEADLINE, Cause.CLOSED})
 
-    def __init__(self, message: str, *, status: int | None = 200) -> None:
+
+class BackendError(Exception):
+    """An adapter did not answer as it should: the message says how, in words."""
+
+    def __init__(self, message: str, cause: Cause = Cause.PAYLOAD) -> None:
         super().__init__(message)
-        self.status = status
+        self.cause = cause
+
+    @property
+    def answered(self) -> bool:
+        """Whether there was an answer at all."""
+        return self.cause not in _NO_ANSWER
 
 
 class Listed(NamedTuple):

@@ -6,26 +6,23 @@ costs its own metrics only: they stay listed as they were last, and each questio
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from http import HTTPStatus
 from pathlib import Path
 
 import structlog
 
+from app.cache.reports import Report, Reports
 from app.clock import Clock
 from app.errors import KubeglanceError
 from app.federation.answers import BackendError, Listed
 from app.federation.backend import Backend
 from app.federation.config import Route, read_routes
+from app.federation.health import TURN_S, Health, report_name
 from app.http1.channel import Dialer
 from app.kube.credentials import Credentials
 from app.served_metrics.providers import first_answer
 from app.served_metrics.values import Absent, Answer, Entry, Question, Resource, State
-
-TURN_S = 5.0
-"""How often the file is looked at, and an adapter that failed is tried again."""
-
-LIST_S = 30.0
-"""How often an adapter is asked what it has."""
+from app.telemetry import Metrics
+from collectors._base import Cause
 
 PLACEHOLDER = "externalmetrics"
 """Listed where an adapter lists nothing that a route names by patterns, for an API without metrics is none. KEDA lists the same."""
@@ -40,14 +37,10 @@ class Routed:
 
     def __init__(self, route: Route, backend: Backend, clock: Clock) -> None:
         self.route = route
+        self.health = Health(route, clock)
         self._backend = backend
-        self._clock = clock
         self._listed: dict[tuple[Resource | None, str], Listed] = {}
         self._listed_once = False
-        self._tried: float | None = None
-        self._answered: float | None = None
-        self._troubles: dict[str, str] = {}
-        """What is wrong: with "list" and with "ask"."""
         self._told: dict[tuple[Resource | None, str], tuple[int, str]] = {}
         """The newest sample (Unix ns) and the last error of metrics that were asked for."""
         self.entries: tuple[Entry, ...] = ()
@@ -57,27 +50,22 @@ class Routed:
         """Close all connections."""
         await self._backend.aclose()
 
-    def is_due(self) -> bool:
-        """Whether it is time to ask what the adapter has."""
-        patience = TURN_S if self._troubles else LIST_S
-        return self._tried is None or self._clock.monotonic() - self._tried >= patience
-
     async def relist(self) -> bool:
         """Ask what the adapter has; whether that is something else. What it had stays where it does not say."""
-        self._tried = self._clock.monotonic()
+        self.health.begin()
         try:
             listed = await self._backend.listed()
         except BackendError as exc:
-            self._note(list=str(exc), answered=exc.status is not None)
+            self.health.failed("list", exc)
             return False
-        self._note(list="", ask="", answered=True)
+        self.health.listed()
         self._listed_once = True
         return self._put(listed)
 
     def state(self, entry: Entry) -> State:
         """See Provider."""
         last, error = self._told.get((entry.resource, entry.metric), (0, ""))
-        return State(None, last, self._why() if self._troubles else error)
+        return State(None, last, self.health.why() if self.health.fails else error)
 
     async def answer(self, question: Question) -> Answer | Absent | None:
         """See Provider. The adapter is asked for what the file names, listed or not, else for what it lists."""
@@ -86,20 +74,21 @@ class Routed:
         look = (question.resource, question.metric)
         listed = self._listed.get(look)
         if listed is None and not self.route.metrics:
-            return None if self._listed_once else Absent(self._why(), known=False)
+            return None if self._listed_once else Absent(self.health.why(), known=False)
         if not self._backend.admitted:
-            return Absent(self._why())
+            return Absent(self.health.why())
         try:
             series = await self._backend.series(question, namespaced=listed is None or listed.namespaced)
         except BackendError as exc:
-            if exc.status is None:
-                self._note(ask=str(exc), answered=False)
-                return Absent(self._why())
-            self._note(ask="", answered=True)
-            if exc.status != HTTPStatus.NOT_FOUND:
+            if not exc.answered:
+                self.health.failed("ask", exc)
+                return Absent(self.health.why())
+            self.health.answered()
+            known = exc.cause != Cause.NOT_FOUND
+            if known:
                 self._tell(look, self._told.get(look, (0, ""))[0], str(exc))
-            return Absent(f"route {self.route.name}: {exc}", known=exc.status != HTTPStatus.NOT_FOUND)
-        self._note(ask="", answered=True)
+            return Absent(f"route {self.route.name}: {exc}", known=known)
+        self.health.answered()
         if not series:
             return Absent(f"route {self.route.name}: the adapter has no values")
         self._tell(look, max(each.time for each in series), "")
@@ -125,28 +114,6 @@ class Routed:
             self._told.clear()
         self._told[look] = (last, error)
 
-    def _why(self) -> str:
-        """Why the adapter does not answer, and how old its last answer is."""
-        trouble = self._troubles.get("ask") or self._troubles.get("list") or "it was not asked yet"
-        if self._answered is None:
-            return f"the adapter of route {self.route.name} never answered: {trouble}"
-        age = self._clock.monotonic() - self._answered
-        return f"the adapter of route {self.route.name} fails (its last answer is {age:.0f} s old): {trouble}"
-
-    def _note(self, *, answered: bool, **troubles: str) -> None:
-        """Remember what is wrong with what, "" for nothing; and log once when an adapter fails, and when it is well again."""
-        if answered:
-            self._answered = self._clock.monotonic()
-        before = bool(self._troubles)
-        self._troubles = {what: trouble for what, trouble in {**self._troubles, **troubles}.items() if trouble}
-        if bool(self._troubles) == before:
-            return
-        about = {"route": self.route.name, "url": self.route.url}
-        if before:
-            _log.info("the adapter of a route answers again", **about)
-        else:
-            _log.warning("the adapter of a route fails, and its metrics have no values", error=next(iter(self._troubles.values())), **about)
-
 
 class Routes:
     """All routes of a file, in its order. Implements Provider: the first route that knows a metric answers."""
@@ -159,17 +126,22 @@ class Routes:
         credentials: Credentials,
         clock: Clock,
         *,
+        reports: Reports,
+        metrics: Metrics,
         changed: Callable[[], None],
         dialer: Callable[[], Dialer | None] = lambda: None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`credentials` are those of our own ServiceAccount, `changed` is called when what is listed is something else.
+        """`credentials` are those of our own ServiceAccount, `changed` is called when what is listed is something else. How routes are is
+        told in `reports` and `metrics`.
 
         Raises RoutesError for a file that cannot be used.
         """
         self._file = file
         self._credentials = credentials
         self._clock = clock
+        self._reports = reports
+        self._metrics = metrics
         self._changed = changed
         self._dialer = dialer
         self._sleep = sleep
@@ -177,6 +149,7 @@ class Routes:
         self._routed: list[Routed] = []
         self._routed = [self._start(route) for route in read_routes(file)]
         self._seen = self._signature()
+        reports.askers.append(self.reports)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -192,7 +165,7 @@ class Routes:
     async def turn(self) -> None:
         """Do what is due."""
         await self._reread()
-        await asyncio.gather(*(self._relist(routed) for routed in self._routed if routed.is_due()))
+        await asyncio.gather(*(self._relist(routed) for routed in self._routed if routed.health.is_due()))
 
     def entries(self) -> Sequence[Entry]:
         """See Provider. Of two routes that list a metric, each for namespaces of its own, the first is told of."""
@@ -210,12 +183,16 @@ class Routes:
         """See Provider. It waits for the adapter, but not for long."""
         return await first_answer(self._routed, question)
 
+    def reports(self) -> list[Report]:
+        """How each route is now."""
+        return [each.health.report(items=len(each.entries), file=self._file, invalid=self._fault) for each in self._routed]
+
     async def _relist(self, routed: Routed) -> None:
         if await routed.relist():
             self._changed()
 
     def _start(self, route: Route) -> Routed:
-        return Routed(route, Backend(route, self._credentials, dialer=self._dialer()), self._clock)
+        return Routed(route, Backend(route, self._credentials, self._clock, self._metrics, dialer=self._dialer()), self._clock)
 
     async def _reread(self) -> None:
         """Read the file if it, or a CA that it names, is another. A file that cannot be used leaves the routes as they are."""
@@ -237,6 +214,9 @@ class Routes:
         self._seen = self._signature()
         for route in known.keys() - set(routes):
             await known[route].aclose()
+        for name in {route.name for route in known} - {route.name for route in routes}:
+            self._reports.forget(report_name(name))
+            self._metrics.forget_route(name)
         _log.info("the routes to other adapters are new", routes=[route.name for route in routes])
         self._changed()
 

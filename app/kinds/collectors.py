@@ -17,7 +17,7 @@ _REASONS = {
     "Pending": "not every target was asked yet",
     "Degraded": "some targets fail, or something of what they tell could not be used",
     "Failing": "no target answers as it should",
-    "Invalid": "a newer version of the declaration could not be taken; the last good one is served",
+    "Invalid": "a newer version of what declares it could not be taken; the last good one is served",
 }
 
 
@@ -128,8 +128,8 @@ KIND = Kind(
     short_names=("col",),
     categories=live.CATEGORIES,
     columns=(
-        Column("Name", format="name", description="The collector of kubelets, or the declaration."),
-        Column("Source", description="What is asked: kubelet, or the source of the declaration."),
+        Column("Name", format="name", description="The collector of kubelets, the declaration, or the route."),
+        Column("Source", description="What is asked: kubelet, adapter (of a route), or the source of the declaration."),
         Column("Targets", description="Targets of which the last collection was good, of all."),
         Column("Items", type="integer", description="What the last good collections gave."),
         Column("Interval", description="How often each target is asked."),
@@ -149,7 +149,7 @@ KIND = Kind(
         "properties": {
             "spec": live.fields(
                 "What is asked.",
-                source=live.text("What is asked: kubelet, or the source of the declaration."),
+                source=live.text("What is asked: kubelet, adapter (of a route), or the source of the declaration."),
                 interval=live.text("How often each target is asked, as a Go duration."),
                 ttl=live.text("How long objects outlive the last good collection, as a Go duration."),
                 endpoint=live.text("Where it asks."),

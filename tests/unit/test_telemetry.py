@@ -108,6 +108,8 @@ def _all_used() -> Metrics:
     metrics.served(4.0)
     metrics.collected("queues.example.com", "success", seconds=0.1, at=1.0, objects=3, dropped=1)
     metrics.collected("queues.example.com", "dial", seconds=0.1)
+    metrics.routed("keda", "success", seconds=0.1)
+    metrics.routed("keda", "dial", seconds=0.1)
     metrics.reloaded(success=True, at=1.0)
     return metrics
 
@@ -140,6 +142,15 @@ def test_a_removed_declaration_leaves_no_series() -> None:
         metrics.forget_declaration(name)
 
     assert b"example.com" not in generate_latest(metrics.registry)
+
+
+def test_a_route_that_is_gone_leaves_no_series() -> None:
+    """Nor does it matter whether it was ever asked."""
+    metrics = _all_used()
+    for name in ("keda", "never asked"):
+        metrics.forget_route(name)
+
+    assert b"keda" not in generate_latest(metrics.registry)
 
 
 def test_a_deleted_node_leaves_no_series() -> None:

@@ -64,6 +64,11 @@ def test_an_apiservice_for_each_version_of_each_kind() -> None:
             {"v1alpha1.live.kubeglance.io", "v1.metrics.k8s.io", "v1beta1.metrics.k8s.io"},
             id="declared kinds have their sources told of",
         ),
+        pytest.param(
+            ["--arg=--live-kinds=false", "--arg=--declaration-config-maps=false", "--arg=--metric-routes=/etc/routes.yaml"],
+            {"v1alpha1.live.kubeglance.io", "v1.metrics.k8s.io", "v1beta1.metrics.k8s.io"},
+            id="and so have routes to other adapters",
+        ),
     ],
 )
 def test_an_apiservice_for_what_is_served(arguments: list[str], expected: set[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,20 +2,27 @@
 
 import asyncio
 import os
+import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from prometheus_client import CollectorRegistry
 
+from app.cache.reports import Report, Reports
 from app.certs import Authority
 from app.clock import SystemClock
-from app.federation import backend, provider
+from app.federation import backend, health
 from app.federation.provider import PLACEHOLDER, Routes
+from app.kinds.collectors import state
 from app.kube.credentials import FixedCredentials
 from app.served_metrics.values import NODES, PODS, Absent, Answer, Question, Resource
+from app.telemetry import Metrics
 from app.wire.label_selectors import parse_label_selector
 from tests.fakes.clock import ManualClock
 from tests.fakes.dialing import FunctionDialer, Reply
@@ -64,6 +71,7 @@ class Whole:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.adapter, self.clock, self.changes = folder, Adapter(), ManualClock(), 0
+        self.reports, self.metrics = Reports(), Metrics(CollectorRegistry())
 
     def start(self, *routes: str) -> Routes:
         self.write(*routes)
@@ -71,6 +79,8 @@ class Whole:
             self.folder / "routes.yaml",
             FixedCredentials("Bearer ours"),
             self.clock,
+            reports=self.reports,
+            metrics=self.metrics,
             changed=self._changed,
             dialer=lambda: FunctionDialer(self.adapter),
         )
@@ -87,6 +97,22 @@ class Whole:
 
     def listed(self) -> list[str]:
         return [entry.discovery_name for entry in self.routes.entries()]
+
+    def report(self, route: str = "team") -> Report:
+        self.reports.ask()
+        found = self.reports.get(f"route:{route}")
+        assert found is not None
+        return found
+
+    def counted(self) -> dict[tuple[str, str], float]:
+        """Requests by route and result."""
+        samples = [sample for family in self.metrics.registry.collect() for sample in family.samples]
+        asked = [each for each in samples if each.name == "kubeglance_route_requests_total"]
+        return {(each.labels["route"], each.labels["result"]): each.value for each in asked}
+
+    def seconds(self, route: str = "team") -> float | None:
+        """What the requests of a route took together."""
+        return self.metrics.registry.get_sample_value("kubeglance_route_request_duration_seconds_sum", {"route": route})
 
 
 @pytest.fixture
@@ -180,7 +206,7 @@ async def test_an_adapter_that_does_not_answer(whole: Whole, fault: Any, cause: 
     assert cause in routes.state(routes.entries()[0]).error
     whole.adapter.fault = None
     assert [Decimal("10.5")] == await values(routes, HITS)
-    whole.clock.advance(provider.TURN_S)
+    whole.clock.advance(health.TURN_S)
     await routes.turn()
     assert not routes.state(routes.entries()[0]).error
 
@@ -253,3 +279,133 @@ async def test_what_is_asked_is_quoted(whole: Whole) -> None:
     await reason(routes, Question("custom", "a/b?c d", Resource("x", "y/z"), "n/s", "o#p"), known=False)
 
     assert whole.adapter.requests[-1].url.raw_path == f"{CUSTOM}/v1beta2/namespaces/n%2Fs/y%2Fz.x/o%23p/a%2Fb%3Fc%20d".encode()
+
+
+async def test_a_route_is_reported(whole: Whole) -> None:
+    """Waiting, well, failing since then and so often, and well again: as `kubectl get collectors` tells it."""
+    routes = whole.start(CUSTOM_ROUTE)
+    assert ("Pending", 0, 0) == (state(whole.report()), whole.report().items, whole.report().last)
+
+    began = whole.clock.wall()
+    await routes.turn()
+    well = whole.report()
+    assert ("Healthy", 2, round(began * 1e9), "") == (state(well), well.items, well.last, well.error)
+    assert ("adapter", "https://team", str(whole.folder / "routes.yaml")) == (well.source, well.endpoint, well.file)
+    assert (health.LIST_S, round((began + health.LIST_S) * 1e9)) == (well.interval, well.next)
+
+    whole.adapter.fault = ConnectionRefusedError(111, "Connection refused")
+    whole.clock.advance(10)
+    await reason(routes, HITS)
+    whole.clock.advance(20)
+    await routes.turn()
+    failing = whole.report()
+    assert ("Failing", 2, round(began * 1e9), 2) == (state(failing), failing.items, failing.last, failing.failures)
+    (target,) = failing.failing
+    assert ("team", "dial", round((began + 10) * 1e9), 2) == (target.name, target.cause, target.since, target.failures)
+    assert target.message == failing.error
+    assert "Connection refused" in failing.error
+
+    whole.adapter.fault = None
+    whole.clock.advance(health.TURN_S)
+    await routes.turn()
+    assert ("Healthy", 0, "") == (state(whole.report()), whole.report().failures, whole.report().error)
+
+
+async def test_a_file_that_cannot_be_used_is_reported(whole: Whole) -> None:
+    """With each route, for each stays as it was; a route that is gone has no report and no series any more."""
+    routes = whole.start(CUSTOM_ROUTE, KEDA_ROUTE)
+    await routes.turn()
+    whole.write(CUSTOM_ROUTE.replace("custom", "costume"))
+    await routes.turn()
+    assert ["Invalid", "Invalid"] == [state(whole.report(route)) for route in ("team", "keda")]
+    assert "routes.yaml:2:21: routes[0].api: Unsupported value" in whole.report().invalid
+
+    whole.write(KEDA_ROUTE)
+    await routes.turn()
+    whole.reports.ask()
+    assert (["route:keda"], "Healthy") == (whole.reports.names(), state(whole.report("keda")))
+    assert {"keda"} == {route for route, _ in whole.counted()}
+    assert whole.seconds() is None
+
+
+async def _slow(whole: Whole, _request: httpx.Request) -> Reply:
+    whole.clock.advance(2)
+    return httpx.Response(200, json={})
+
+
+async def test_requests_are_counted_with_their_time(whole: Whole) -> None:
+    """Those for lists too. Of a caller that leaves nothing is counted."""
+    routes = whole.start(CUSTOM_ROUTE)
+    await routes.turn()
+    await values(routes, HITS)
+    assert ({("team", "success"): 3.0}, 0.0) == (whole.counted(), whole.seconds())
+
+    whole.adapter.fault = partial(_slow, whole)
+    await reason(routes, HITS)
+    assert ({("team", "success"): 3.0, ("team", "payload"): 1.0}, 2.0) == (whole.counted(), whole.seconds())
+
+    whole.adapter.fault = _no_answer
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await routes.answer(HITS)
+    assert {("team", "success"): 3.0, ("team", "payload"): 1.0} == whole.counted()
+
+
+def _distrust() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "certificate verify failed")
+    error.verify_message = "Hostname mismatch"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [
+        pytest.param(ConnectionRefusedError(111, "Connection refused"), "dial", id="dead"),
+        pytest.param(socket.gaierror(-2, "Name or service not known"), "dns", id="no such Service"),
+        pytest.param(_distrust(), "certificate", id="the certificate of somebody else"),
+        pytest.param(ConnectionResetError(104, "Connection reset"), "closed", id="closed"),
+        pytest.param(_no_answer, "deadline", id="hangs"),
+    ],
+)
+async def test_what_keeps_an_adapter_from_answering_has_a_cause(
+    whole: Whole, fault: Any, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same ones as of other sources, in the report and in self-metrics; known issues have a remedy for each."""
+    monkeypatch.setattr(backend, "WAIT_S", 0.01)
+    whole.adapter.fault = fault
+    await whole.start(CUSTOM_ROUTE).turn()
+
+    assert ["Failing", cause] == [state(whole.report()), whole.report().failing[0].cause]
+    assert {("team", cause): 1.0} == whole.counted()
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause"),
+    [
+        pytest.param(refusal(401, "who are you", "Unauthorized"), "unauthorized", id="401"),
+        pytest.param(refusal(403, "no right", "Forbidden"), "forbidden", id="403"),
+        pytest.param(refusal(404, "no such API", "NotFound"), "not_found", id="404"),
+        pytest.param(refusal(503, "not yet"), "status", id="503"),
+        pytest.param(httpx.Response(200, text="<html>"), "payload", id="no JSON"),
+        pytest.param({"items": []}, "payload", id="no list of resources"),
+        pytest.param(httpx.Response(200, content=b"1" * 2048), "too_large", id="too much"),
+    ],
+)
+async def test_a_list_that_is_of_no_use_has_a_cause(whole: Whole, answer: Any, cause: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The adapter answers, and that is known: its last answer is none that is old."""
+    monkeypatch.setattr(backend, "MOST_BYTES", 1000)
+    for version in ("v1beta2", "v1beta1"):
+        whole.adapter.answers[f"{CUSTOM}/{version}"] = answer
+    await whole.start(CUSTOM_ROUTE).turn()
+
+    assert ["Failing", cause] == [state(whole.report()), whole.report().failing[0].cause]
+    assert {("team", "success"), ("team", cause)} == whole.counted().keys()
+    assert "its last answer is 0 s old" in await reason(whole.routes, HITS, known=False)
+
+
+async def test_a_kubeglance_is_reported_as_not_allowed(whole: Whole) -> None:
+    """It answers, and is not asked any further."""
+    whole.adapter.answers["/version"] = {"goVersion": "python3.11.2"}
+    await whole.start(CUSTOM_ROUTE).turn()
+
+    assert ["Failing", "not_allowed"] == [state(whole.report()), whole.report().failing[0].cause]
