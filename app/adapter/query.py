@@ -142,14 +142,19 @@ def in_pieces(names: Sequence[str], room: int) -> list[Sequence[str]]:
 
 
 def is_by_object(template: Template) -> bool:
-    """Whether a query without the names of objects gives of each object what one with them gives.
+    """Whether a query without the names of objects gives of each object what one with them gives."""
+    return keeps_apart(template, [_LABEL], [_LABEL])
 
-    It does where all that the matchers select is aggregated by GroupBy, or not at all, and nothing else brings series of several objects
-    together. What is not plainly so is not so: then the query names the objects, as the adapter's does.
+
+def keeps_apart(template: Template, group_by: Sequence[str], labels: Sequence[str]) -> bool:
+    """Whether a query for all values of `labels` gives of each what one whose matchers select that one gives.
+
+    It does where all that the matchers select is aggregated by these labels, or not at all, and nothing else brings series of several
+    values together. What is not plainly so is not so: then the query names the objects, as the adapter's does.
     """
-    filling = {"Series": _SERIES, "LabelMatchers": _MATCHERS, "GroupBy": _LABEL, "GroupBySlice": [_LABEL]}
+    filling = {"Series": _SERIES, "LabelMatchers": _MATCHERS, "GroupBy": ",".join(group_by), "GroupBySlice": list(group_by)}
     try:
-        text = template.fill({**filling, "LabelValuesByName": {_LABEL: _NAMED}})
+        text = template.fill({**filling, "LabelValuesByName": dict.fromkeys(labels, _NAMED)})
         if text != template.fill({**filling, "LabelValuesByName": {}}):
             return False
     except TemplateError:
@@ -157,11 +162,36 @@ def is_by_object(template: Template) -> bool:
     tokens = _TOKEN.findall(text)
     if _ACROSS.intersection(tokens) or _MATCHERS not in tokens:
         return False
-    return all(_is_apart(tokens, index) for index, token in enumerate(tokens) if token == _MATCHERS)
+    return all(_is_apart(tokens, index, labels) for index, token in enumerate(tokens) if token == _MATCHERS)
 
 
-def _is_apart(tokens: Sequence[str], at: int) -> bool:
-    """Whether all calls around a token leave objects apart."""
+def labels_of_result(query: str) -> Sequence[str] | None:
+    """The labels that series of a query's result have, but for those without a value; None where the query does not say."""
+    tokens = _TOKEN.findall(query)
+    while tokens and tokens[0] == "(" and _closing(tokens, 0) == len(tokens) - 1:
+        tokens = tokens[1:-1]
+    called = tokens[0] if tokens else ""
+    if called == "scalar" and tokens[1:2] == ["("] and _closing(tokens, 1) == len(tokens) - 1:
+        return ()
+    if called not in _AGGREGATIONS:
+        return None
+    rest = tokens[1:]
+    by: Sequence[str] = ()
+    if rest[:2] == ["by", "("]:
+        end = _closing(rest, 1)
+        by, rest = rest[2:end], rest[end + 1 :]
+    end = _closing(rest, 0) + 1
+    if rest[:1] != ["("] or end > len(rest):
+        return None
+    if not by and rest[end : end + 2] == ["by", "("]:
+        closed = _closing(rest, end + 1)
+        by, end = rest[end + 2 : closed], closed + 1
+    names = dict.fromkeys(word for word in by if word != ",")
+    return tuple(names) if end == len(rest) and all(map(is_label, names)) else None
+
+
+def _is_apart(tokens: Sequence[str], at: int, labels: Sequence[str]) -> bool:
+    """Whether all calls around a token leave the values of these labels apart."""
     depth = 0
     for index in range(at - 1, -1, -1):
         bracket = tokens[index]
@@ -172,7 +202,7 @@ def _is_apart(tokens: Sequence[str], at: int) -> bool:
         elif bracket == "(":
             called, by = _call(tokens, index)
             if called in _AGGREGATIONS:
-                if _LABEL not in by:
+                if not set(labels) <= set(by):
                     return False
             elif called and _OF_ONE_SERIES.fullmatch(called) is None:
                 return False

@@ -48,6 +48,15 @@ def object_name(source: str) -> str:
     """The object's name for a name in a source: "orders" -> "orders", "eu/Orders" -> "eu-orders-89ea4b9a", "***" -> "x-" and a hash."""
     if is_name(source):
         return source
+    return _slug(source, _LONGEST)
+
+
+def label_name(source: str) -> str:
+    """The same for objects whose names are RFC 1123 labels: of at most 63 characters, and without dots."""
+    return source if is_label(source) else _slug(source, _LONGEST_LABEL)
+
+
+def _slug(source: str, longest: int) -> str:
     digest = hashlib.sha256(source.encode(errors="replace")).hexdigest()[:_HASH]
-    slug = _OTHERS.sub("-", source.lower()).strip("-")[: _LONGEST - _HASH - 1].rstrip("-")
+    slug = _OTHERS.sub("-", source.lower()).strip("-")[: longest - _HASH - 1].rstrip("-")
     return f"{slug or 'x'}-{digest}"

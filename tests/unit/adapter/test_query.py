@@ -6,7 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapter.query import MOST_BYTES, Matcher, QueryError, build, equal, in_pieces, is_by_object, named, present, selected
+from app.adapter.query import (
+    MOST_BYTES,
+    Matcher,
+    QueryError,
+    build,
+    equal,
+    in_pieces,
+    is_by_object,
+    keeps_apart,
+    labels_of_result,
+    named,
+    present,
+    selected,
+)
 from app.adapter.template import Template
 from app.wire.label_selectors import parse_label_selector
 
@@ -135,6 +148,46 @@ def test_pieces_are_small_and_lose_no_name(names: list[str]) -> None:
 def test_rules_that_keep_objects_apart_need_no_names(template: str, expected: bool) -> None:
     """Where an object's value may depend on which others are asked for, the query names those asked for."""
     assert expected == is_by_object(Template(template))
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        pytest.param("sum(a{<<.LabelMatchers>>}) by (<<.GroupBy>>)", True, id="by-both"),
+        pytest.param("sum(a{<<.LabelMatchers>>}) by (<<index .GroupBySlice 0>>)", False, id="by-the-first"),
+        pytest.param("sum(a{<<.LabelMatchers>>}) by (namespace, pod)", True, id="by-both-in-words"),
+        pytest.param("sum(a{<<.LabelMatchers>>}) by (pod)", False, id="by-one-in-words"),
+        pytest.param('sum(a{<<.LabelMatchers>>,b="<<index .LabelValuesByName "namespace">>"}) by (<<.GroupBy>>)', False, id="by-a-value"),
+    ],
+)
+def test_objects_of_all_namespaces_are_apart_by_two_labels(template: str, expected: bool) -> None:
+    """Both must be grouped by, and nothing may depend on the value of one."""
+    assert expected == keeps_apart(Template(template), ["namespace", "pod"], ["namespace", "pod"])
+
+
+@pytest.mark.parametrize(
+    ("query", "labels"),
+    [
+        pytest.param("sum(rate(a{b='c'}[1m])) by (x, y)", ("x", "y"), id="by-behind"),
+        pytest.param("max by (x) (a)", ("x",), id="by-before"),
+        pytest.param("((sum(a) by (x)))", ("x",), id="in-parentheses"),
+        pytest.param("quantile(0.9, a) by (x,)", ("x",), id="with-a-parameter"),
+        pytest.param("sum(a)", (), id="a-sum-of-all"),
+        pytest.param("scalar(sum(a) by (x))", (), id="a-scalar"),
+        pytest.param("a", None, id="series-as-they-are"),
+        pytest.param("rate(a[1m])", None, id="a-function"),
+        pytest.param("sum(a) by (x) / sum(b) by (x)", None, id="two"),
+        pytest.param("sum(a) / scalar(b)", None, id="begins-like-a-sum"),
+        pytest.param("(sum(a) by (x)) + (b)", None, id="begins-in-parentheses"),
+        pytest.param("sum without (x) (a)", None, id="all-but-some"),
+        pytest.param('sum(a) by ("x.y")', None, id="a-name-in-quotes"),
+        pytest.param("sum(a", None, id="no-end"),
+        pytest.param("", None, id="nothing"),
+    ],
+)
+def test_a_query_may_say_which_labels_its_result_has(query: str, labels: tuple[str, ...] | None) -> None:
+    """Only what is aggregated as a whole; of everything else Prometheus has to tell."""
+    assert labels == labels_of_result(query)
 
 
 def test_a_query_for_all_objects_wants_those_with_the_label() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.wire.object_names import object_name
+from app.wire.object_names import is_label, label_name, object_name
 
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
@@ -54,3 +54,19 @@ def test_every_name_is_valid_and_stable(source: Any) -> None:
 def test_no_two_texts_share_a_name(sources: Any) -> None:
     """But for 32 bits of hash: two texts of one slug would have to share them."""
     assert len({object_name(source) for source in sources}) == len(sources)
+
+
+@given(st.one_of(st.text(max_size=300), st.from_regex(r"[A-Za-z0-9./_-]{0,300}")))
+@example("a" * 64)
+@example("a.b")
+def test_names_of_labels_are_labels(source: Any) -> None:
+    """A valid one stays as it is."""
+    name = label_name(source)
+    assert is_label(name)
+    assert (name == source) == is_label(source)
+    assert label_name(name) == name
+
+
+def test_long_names_that_begin_alike_differ() -> None:
+    """What is cut off is in the hash."""
+    assert label_name("a" * 80) != label_name("a" * 81)
