@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import json
 import os
 import re
 import shutil
@@ -296,6 +297,22 @@ def test_the_cert_manager_overlay_makes_the_secret_and_injects_its_ca() -> None:
 
     assert Options(image="x").cert_secret == leaf["secretName"]
     assert list(service_names("kubeglance", "kube-system")) == leaf["dnsNames"]
+
+
+def test_the_cert_manager_overlay_injects_its_ca_into_every_apiservice(tmp_path: Path) -> None:
+    """Those of the metrics APIs are no others than the built-in ones: what is done to these is done to them."""
+    overlay = tmp_path / "overlays" / "cert-manager"
+    shutil.copytree(ROOT / "deploy" / "overlays" / "cert-manager", overlay)
+    assert 0 == run(["--metrics-api=custom", "--metrics-api=external", f"--dir={tmp_path / 'base'}"])
+    done = subprocess.run([kubectl(), "kustomize", str(overlay)], capture_output=True, text=True, check=False)
+
+    assert ("", 0) == (done.stderr, done.returncode)
+    services = {item["metadata"]["name"]: item for item in yaml.safe_load_all(done.stdout) if item["kind"] == "APIService"}
+    assert {"v1.metrics.k8s.io", "v1beta2.custom.metrics.k8s.io", "v1beta1.external.metrics.k8s.io"} <= services.keys()
+    injected = {"cert-manager.io/inject-ca-from": "kube-system/kubeglance-tls"}
+    assert [injected] * len(services) == [item["metadata"].get("annotations") for item in services.values()]
+    assert 1 == len({json.dumps(item["metadata"]["labels"]) for item in services.values()})
+    assert 1 == len({json.dumps(item["spec"]["service"]) for item in services.values()})
 
 
 def test_declarations_in_config_maps_can_be_switched_off() -> None:
