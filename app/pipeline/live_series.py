@@ -1,18 +1,29 @@
 """What is served of a declared metric."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.clock import Clock
 from app.declared.declaration import MetricDeclaration
-from app.declared.live_metric import LiveMetricMapper, MappedSeries, resource_of
+from app.declared.live_metric import LiveMetricMapper, resource_of
 from app.declared.metric_model import LiveMetricSpec, served_in
+from app.declared.objects import Dropped
 from app.pipeline.apart import Apart
 from app.served_metrics.declared import DeclaredMetric
-from app.served_metrics.kept import Kept
+from app.served_metrics.kept import Arranged, Kept
 from app.served_metrics.missing import Missing
 from app.served_metrics.numbers import exact
+from app.served_metrics.values import Series
+
+
+class ArrangedSeries(NamedTuple):
+    """What became of one response (see Outcome), ready to be served."""
+
+    objects: Sequence[Series]
+    dropped: Sequence[Dropped]
+    blank: Sequence[Dropped]
+    arranged: Arranged
 
 
 class LiveSeries:
@@ -43,13 +54,15 @@ class LiveSeries:
         if before is not None and _same(before.metric, self.metric):
             self.metric.kept.follow(before.metric.kept)
 
-    def map(self, response: Any, observed: int, deadline: Callable[[], bool]) -> MappedSeries:
+    def map(self, response: Any, observed: int, deadline: Callable[[], bool]) -> ArrangedSeries:
         """See Product."""
-        return self._mapper.map(response, observed, deadline)
+        mapped = self._mapper.map(response, observed, deadline)
+        arranged = self.metric.kept.arranged(mapped.objects, now=self._clock.monotonic(), wall=int(self._clock.wall() * 1e9))
+        return ArrangedSeries(mapped.objects, mapped.dropped, mapped.blank, arranged)
 
-    def publish(self, mapped: MappedSeries) -> None:
+    def publish(self, mapped: ArrangedSeries) -> None:
         """See Product."""
-        self.metric.kept.put(mapped.objects, now=self._clock.monotonic(), wall=int(self._clock.wall() * 1e9))
+        self.metric.kept.take(mapped.arranged)
 
     async def age(self, apart: Apart) -> None:
         """See Product. Values say themselves how old they are."""

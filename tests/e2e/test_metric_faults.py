@@ -21,12 +21,12 @@ from app.clock import SystemClock
 from app.declared.check import check
 from app.declared.declaration import is_metric
 from app.declared.documents import read
-from app.declared.live_metric import MappedSeries, compile_metric
+from app.declared.live_metric import compile_metric
 from app.declared.mask import Mask
 from app.declared.means import Provider
 from app.declared.secrets import Secrets
 from app.pipeline.live_loop import LiveLoop, Opener, Surroundings
-from app.pipeline.live_series import LiveSeries
+from app.pipeline.live_series import ArrangedSeries, LiveSeries
 from app.served_metrics.declared import DeclaredMetrics
 from app.served_metrics.objects import Objects as Described
 from app.served_metrics.values import Absent, Answer, Question
@@ -50,7 +50,7 @@ GOOD = json.dumps({"status": "success", "data": {"resultType": "scalar", "result
 class Metric:
     """One external metric as `serve` serves it: `once` collects, `ask` answers."""
 
-    loop: LiveLoop[MappedSeries]
+    loop: LiveLoop[ArrangedSeries]
     provider: DeclaredMetrics
     reports: Reports
     name: str

@@ -13,17 +13,19 @@ from app.cache.reports import Reports
 from app.cache.versions import Versions
 from app.declared.declaration import AnyDeclaration, Declared, MetricDeclaration
 from app.declared.documents import read
+from app.declared.live_metric import compile_metric
 from app.declared.loader import Loaded
 from app.declared.metric_model import LiveMetric
 from app.declared.tenants import Tenant
 from app.kinds._catalog import Catalog
 from app.pipeline.live_kinds import LiveKinds, MetricSinks
 from app.pipeline.live_loop import Opener, Surroundings
+from app.pipeline.live_series import LiveSeries
 from app.pipeline.supervise import Supervisor
 from app.served_metrics.declared import DeclaredMetric
 from app.telemetry import Metrics
 from collectors._base import Cause, CollectError
-from tests.fakes.clock import LoopClock
+from tests.fakes.clock import LoopClock, ManualClock
 from tests.fakes.declared import FakeSource, at_once
 from tests.unit.declared.metrics import ORDERS
 
@@ -85,6 +87,20 @@ async def test_a_metric_is_served_at_once_and_collected_on_its_grid() -> None:
         report = setup.reports.get("orders")
         assert report is not None
         assert (1, 1) == (report.healthy, report.items)
+
+
+def test_series_are_arranged_where_they_are_mapped() -> None:
+    """In a thread: the event loop hands over what is ready."""
+    declared, clock = _orders(), ManualClock()
+    live = LiveSeries(declared, compile_metric(declared), source="fake", clock=clock)
+    kept, now = live.metric.kept, clock.monotonic()
+    mapped = live.map([3], int(clock.wall() * 1e9), lambda: False)
+    before = kept.external(now)
+    live.publish(mapped)
+
+    assert () == before
+    assert kept.objects(now, "") is mapped.arranged.by_namespace[""]
+    assert [3] == [int(each.value) for each in kept.external(now)]
 
 
 async def test_what_is_no_number_is_counted_and_told() -> None:

@@ -73,7 +73,7 @@ class _Stage:
         metric = DeclaredMetric(declaration, api, name, resource, resource != NODES, namespaces, "static", kept, self.now)
         self.provider.put({declaration: metric})
         if collected:
-            kept.put(told, now=self.now, wall=int(self.wall() * 1e9))
+            kept.take(kept.arranged(told, now=self.now, wall=int(self.wall() * 1e9)))
         self.report(last=int(self.wall() * 1e9) if collected else 0, declaration=declaration)
         return kept
 

@@ -1,5 +1,6 @@
 """How long series live, by policy: it follows from times alone, and goes one way."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
@@ -25,7 +26,7 @@ def series(name: str | None, value: int = 1, *, age: float = 0.0, at: float = 0.
 
 def put(kept: Kept, at: float, *told: Series) -> None:
     """A good collection at a time (s)."""
-    kept.put(told, now=at, wall=WALL + round(at * 1e9))
+    kept.take(kept.arranged(told, now=at, wall=WALL + round(at * 1e9)))
 
 
 def names(kept: Kept, now: float) -> list[str]:
@@ -96,6 +97,35 @@ def test_series_are_in_order_by_object_and_labels() -> None:
     assert [("alpha", "z"), ("shop", "a"), ("shop", "b")] == list(kept.all_objects(1.0))
     assert 4 == kept.count(1.0)
     assert 0 == kept.count(TTL)
+
+
+def test_what_takes_a_while_changes_nothing() -> None:
+    """It is done in a thread, while others read, and what is read lets go what ended. Having it served is handing it over."""
+    kept = Kept(ttl=TTL)
+    put(kept, 0.0, series("a"), series("b", age=30.0))
+
+    def told() -> Iterator[Series]:
+        assert ["a", "b"] == names(kept, 10.0)
+        yield series("c", at=40.0)
+        assert ["a"] == names(kept, 40.0)
+
+    arranged = kept.arranged(told(), now=40.0, wall=WALL + 40 * 10**9)
+    assert (["a"], 0.0) == (names(kept, 40.0), kept.collected)
+    kept.take(arranged)
+    assert kept.objects(40.0, "shop") is arranged.by_namespace["shop"]
+    assert (["c"], 40.0) == (names(kept, 40.0), kept.collected)
+
+
+def test_what_was_read_stays_as_it_is() -> None:
+    """Whoever has it in hand may wait for something else before it looks."""
+    kept = Kept(ttl=TTL)
+    put(kept, 0.0, series("a", label="200"), series("a", label="500", age=30.0), series("b", age=30.0))
+    before = kept.objects(1.0, "shop")
+
+    assert ["a"] == names(kept, 30.0)
+    assert 1 == kept.count(30.0)
+    assert [("shop", "a"), ("shop", "b")] == list(before)
+    assert 2 == len(before["shop", "a"])
 
 
 def test_a_changed_declaration_goes_on_from_what_was_collected() -> None:
