@@ -1,5 +1,6 @@
 """volumestats and collectors in the whole server, over a real kubelet's recorded answers, in virtual time."""
 
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -105,3 +106,15 @@ async def test_what_is_served_of_the_group(settings: dict[str, Any], kinds: list
 
     found = answer.json().get("resources", []) if answer.status_code == 200 else []
     assert [each["name"] for each in found] == kinds
+
+
+async def test_what_is_served_of_the_group_with_routes(tmp_path: Path) -> None:
+    """How they are is told where nothing else live is served."""
+    file = tmp_path / "routes.yaml"
+    file.write_text("routes: []", encoding="utf-8")
+    async with running(live_kinds=False, metric_routes=file) as whole:
+        answer = await whole.client.get(LIVE)
+        found = await items(whole, "collectors")
+
+    assert ["collectors", "servedmetrics"] == [each["name"] for each in answer.json()["resources"]]
+    assert {"kubelet-resource", "kubelet-summary"} == found.keys()
