@@ -14,6 +14,9 @@ from app.adapter.queries import Queries
 from app.adapter.resources import Client, Resources
 from app.cache.reports import MOST_FAILING, Report, Reports, TargetReport
 from app.clock import Clock
+from app.declared.documents import MAX_BYTES
+from app.declared.files import Files
+from app.declared.texts import Text
 from app.errors import KubeError
 from collectors._base import Cause
 
@@ -58,7 +61,8 @@ class Adapter:
         self.metrics = AdapterMetrics(self.queries, objects, self.resources.find)
         self.config = Config()
         self._discovery = Discovery((), prometheus, self.resources.find, clock, max_age=max_age)
-        self._content: bytes | None = None
+        self._files = Files((file,), clock.wall)
+        self._content: str | None = None
         self._fault = ""
         self._listed: float | None = None
         self._said: dict[str, str] = {}
@@ -70,7 +74,7 @@ class Adapter:
     async def run(self) -> None:
         """Look at the file, and list the series where it changed or their time has come."""
         while True:
-            changed = self._read()
+            changed = await self._read()
             now = self._clock.monotonic()
             patience = self._relist_interval if self._discovery.listed_once else _LOOK_S
             if changed or self._listed is None or now - self._listed >= patience:
@@ -97,20 +101,19 @@ class Adapter:
         if others:
             self._changed()
 
-    def _read(self) -> bool:
-        """Read the file if it is another. A file that cannot be read leaves the rules as they are."""
-        try:
-            content = self._file.read_bytes()
-        except OSError as exc:
-            error = f"cannot read {self._file}: {exc.strerror}"
-            if error != self._fault:
-                _log.error("the adapter's file cannot be read, and the rules stay as they are", error=error)
-            self._fault = error
+    async def _read(self) -> bool:
+        """Take the file if it is another. One that cannot be read leaves the rules as they are."""
+        found = await asyncio.to_thread(self._look)
+        if found.fault:
+            if found.fault != self._fault:
+                _log.error("the adapter's file cannot be read, and the rules stay as they are", file=found.file, error=found.fault)
+            self._fault = found.fault
             return False
-        if content == self._content:
+        self._fault = ""
+        if found.content == self._content:
             return False
-        self._content, self._fault = content, ""
-        self.config = parse(content, str(self._file))
+        self._content = found.content
+        self.config = await asyncio.to_thread(parse, found.content, found.file)
         for fault in self.config.faults:
             _log.error("a rule of the adapter's file cannot be used", fault=str(fault))
         if self.config.resource_rules is not None and self._asks_kubelets:
@@ -119,6 +122,16 @@ class Adapter:
             )
         self._discovery = self._discovery.successor(self.config.rules)
         return True
+
+    def _look(self) -> Text:
+        """The file as it is now, or why it cannot be read. Blocks; it is read only where it may have changed."""
+        name = str(self._file)
+        found = next((text for text in self._files.look() if text.file == name), None)
+        if found is None:
+            return Text(name, "", fault="is a folder: name the file in it" if self._file.is_dir() else "does not exist")
+        if len(found.content.encode()) > MAX_BYTES:
+            return Text(name, "", fault=f"is larger than the {MAX_BYTES >> 20} MiB that a ConfigMap can hold: take out rules nobody needs")
+        return found
 
     def _tell(self) -> None:
         """Log what is new of the rules' troubles."""
@@ -152,7 +165,7 @@ class Adapter:
                 endpoint=self.prometheus.server.url,
                 file=str(self._file),
                 error=failing[0].message if failing else "",
-                invalid=self._fault or (faults[0] if faults else ""),
+                invalid=f"{self._file} {self._fault}" if self._fault else faults[0] if faults else "",
                 failing=tuple(failing[:MOST_FAILING]),
             )
         )

@@ -19,6 +19,7 @@ from app.errors import KubeError
 from app.http1.channel import Channel
 from app.kube.config import Connection, client_context
 from app.kube.records import Labels
+from app.served_metrics.in_order import in_order
 from app.served_metrics.numbers import exact
 from collectors._base import Cause, CollectError
 from collectors._http_client import Answer, Request, shown
@@ -178,7 +179,7 @@ def shapes(answer: Answer, what: str) -> list[Shape]:
         for each in data
         if isinstance(each, dict) and isinstance(name := each.get("__name__"), str)
     }
-    return sorted(found, key=lambda shape: (shape.name, sorted(shape.labels)))
+    return list(in_order(list(found), lambda shape: (shape.name, sorted(shape.labels))))
 
 
 def parse(answer: Answer, what: str) -> Result:

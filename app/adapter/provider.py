@@ -2,19 +2,28 @@
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Protocol, TypeVar
 
 from app.adapter.discovery import Listed, Metrics
 from app.adapter.naming import UNNAMESPACED, Known, NamingError
+from app.adapter.prometheus import Sample
 from app.adapter.queries import WAIT_S, Kept, Queries
 from app.adapter.query import MOST_BYTES, Matcher, QueryError, build, equal, in_pieces, named, present, selected
+from app.served_metrics.in_order import in_order
 from app.served_metrics.objects import Described, Unavailable
 from app.served_metrics.values import NAMESPACES, Absent, Answer, Entry, Question, Resource, Series, State
 
 _SHOWN = 300
+_AT_ONCE = 1000
+"""More samples than these are looked at beside the event loop."""
+
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9._:]*[A-Za-z0-9])?")
 """What may name an object. A template may write names into a query as they are, so that no other text gets there."""
+
+_T = TypeVar("_T")
 
 
 class DescribedObjects(Protocol):
@@ -81,7 +90,7 @@ class AdapterMetrics:
         kept = await self._ask(listed, question.namespace, [external_query(listed, question)])
         if isinstance(kept, Absent):
             return kept
-        found = _by_labels(kept[0])
+        found = await _made(kept[0], None, _by_labels)
         return Answer(found) if found else _nothing(listed, kept)
 
     async def _custom(self, listed: Listed, question: Question, resource: Resource) -> Answer | Absent:
@@ -109,7 +118,7 @@ class AdapterMetrics:
             return kept
         by_name: dict[str, Series] = {}
         for each in kept:
-            by_name |= _by_name(each, label, namespace)
+            by_name |= await _made(each, (label, namespace), partial(_by_name, label, namespace))
         found = [series for name in names if (series := by_name.get(name)) is not None]
         return Answer(found) if found else _nothing(listed, kept, label=label, asked=f"{resource}{_in(namespace)}", others=bool(by_name))
 
@@ -158,27 +167,30 @@ def custom_queries(listed: Listed, label: str, namespace: str, question: Questio
     return [query(named(label, piece)) for piece in in_pieces(names, MOST_BYTES // 2)]
 
 
-def _by_labels(kept: Kept) -> Sequence[Series]:
-    """The series of the result of an external metric, in order."""
-    if None not in kept.made:
-        samples = kept.result.samples if kept.result is not None else ()
-        series = [Series(None, sample.labels, sample.value, sample.time) for sample in samples]
-        kept.made[None] = sorted(series, key=lambda each: each.labels)
-    found: Sequence[Series] = kept.made[None]
+async def _made(kept: Kept, what: Hashable, make: Callable[[Sequence[Sample]], _T]) -> _T:
+    """What is made of a result, once for all who ask; of many samples in a thread, while others are answered."""
+    samples = kept.result.samples if kept.result is not None else ()
+    made = kept.made  # of this result: what comes meanwhile has its own
+    if what not in made:
+        made[what] = make(samples) if len(samples) <= _AT_ONCE else await asyncio.to_thread(make, samples)
+    found: _T = made[what]
     return found
 
 
-def _by_name(kept: Kept, label: str, namespace: str) -> Mapping[str, Series]:
+def _by_labels(samples: Sequence[Sample]) -> Sequence[Series]:
+    """The series of the result of an external metric, in order."""
+    series = [Series(None, sample.labels, sample.value, sample.time) for sample in samples]
+    return list(in_order(series, attrgetter("labels")))
+
+
+def _by_name(label: str, namespace: str, samples: Sequence[Sample]) -> Mapping[str, Series]:
     """The series of a result by the name of the object; of several of one object the last counts, as in the adapter."""
-    made = kept.made.get((label, namespace))
-    if made is None:
-        made = kept.made[label, namespace] = {}
-        for sample in kept.result.samples if kept.result is not None else ():
-            name = next((value for key, value in sample.labels if key == label), "")
-            if name:
-                labels = tuple(pair for pair in sample.labels if pair[0] != label)
-                made[name] = Series((namespace, name), labels, sample.value, sample.time)
-    found: Mapping[str, Series] = made
+    found: dict[str, Series] = {}
+    for sample in samples:
+        name = next((value for key, value in sample.labels if key == label), "")
+        if name:
+            labels = tuple(pair for pair in sample.labels if pair[0] != label)
+            found[name] = Series((namespace, name), labels, sample.value, sample.time)
     return found
 
 

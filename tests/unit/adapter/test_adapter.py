@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import os
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -140,6 +141,64 @@ async def test_another_file_is_served_without_a_restart(whole: Whole, tmp_path: 
     file.unlink()
     await whole.turn()
     assert ["pods/a", "pods/b"] == whole.names()
+
+
+def _gone(file: Path) -> None:
+    file.unlink()
+
+
+def _folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def _pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        pytest.param(_gone, "does not exist", id="gone"),
+        pytest.param(_folder, "is a folder: name the file in it", id="a-folder"),
+        pytest.param(_pipe, "is no file: a pipe, say, would keep its reader waiting for ever", id="a-pipe"),
+        pytest.param(lambda file: file.write_bytes(b"#" * (5 << 20)), "is 5242880 bytes, of which at most 4194304 are read", id="huge"),
+        pytest.param(lambda file: file.write_text("#" + "ö" * (1 << 19)), "is larger than the 1 MiB that a ConfigMap can hold", id="large"),
+        pytest.param(lambda file: file.write_bytes(b"\xff"), "cannot be read: 'utf-8' codec", id="no-text"),
+    ],
+)
+async def test_a_file_that_cannot_be_read_costs_nothing(whole: Whole, tmp_path: Path, spoil: Callable[[Path], None], said: str) -> None:
+    """Its rules stay as they are, and what is wrong is told."""
+    file = tmp_path / "config.yaml"
+    spoil(file)
+    for _ in range(6):
+        await whole.turn()
+    report = whole.reports.get(NAME)
+
+    assert report is not None
+    assert report.invalid.startswith(f"{file} {said}")
+    assert ["pods/a"] == whole.names()
+
+
+async def test_a_mounted_config_map_that_changes_is_served(tmp_path: Path) -> None:
+    """The kubelet swaps a link to the folder that the file's own link leads through."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.yaml").write_text(f"rules: [{RULE.format(name)}]", encoding="utf-8")
+    (tmp_path / "..data").symlink_to("one")
+    file = tmp_path / "config.yaml"
+    file.symlink_to("..data/config.yaml")
+    whole = Whole(file)
+    task = asyncio.ensure_future(whole.adapter.run())
+    await whole.asleep.wait()
+    before = whole.names()
+    (tmp_path / "..new").symlink_to("two")
+    (tmp_path / "..new").rename(tmp_path / "..data")
+    await whole.turn()
+    task.cancel()
+
+    assert (["pods/one"], ["pods/two"]) == (before, whole.names())
 
 
 async def test_the_rules_are_shown_as_targets_of_one_source(whole: Whole) -> None:

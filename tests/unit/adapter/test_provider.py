@@ -1,7 +1,8 @@
 """Answers of the rules: the cases that users of prometheus-adapter reported, and the reasons where there is nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterable
+import threading
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from decimal import Decimal
 
 import pytest
@@ -266,6 +267,34 @@ async def test_external_metrics_keep_their_labels_and_times(served: Served) -> N
     ]
     await served.ask("global", None)
     assert ['max(depth{queue!="x",namespace="n"}) by (queue)', "global{}"] == served.prometheus.asked
+
+
+class Samples(list[Sample]):
+    """Notes which threads go through them."""
+
+    def __init__(self, samples: Iterable[Sample]) -> None:
+        super().__init__(samples)
+        self.threads: list[int] = []
+
+    def __iter__(self) -> Iterator[Sample]:
+        self.threads.append(threading.get_ident())
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("resource", [PODS, None], ids=["of-objects", "external"])
+@pytest.mark.parametrize(("many", "here"), [(1000, True), (1001, False)], ids=["some", "thousands"])
+async def test_thousands_of_samples_are_looked_at_beside_the_event_loop(
+    served: Served, resource: Resource | None, many: int, here: bool
+) -> None:
+    """Once for all who ask; and where it takes longer, all others are answered meanwhile."""
+    samples = Samples(result(("a", "1"), *((f"x{number}", "1") for number in range(1, many))).samples)
+    served.prometheus.says = Result(samples)
+    for _ in range(2):
+        answer = await served.ask("requests" if resource is not None else "depth", resource)
+        assert isinstance(answer, Answer)
+        assert (1 if resource is not None else many) == len(answer.series)
+
+    assert [here] == [thread == threading.get_ident() for thread in samples.threads]
 
 
 @pytest.mark.parametrize(
