@@ -66,11 +66,6 @@ class Sweeper:
             self._collect(2 if heaps % 10_000 == 0 else 1 if heaps % 10 == 0 else 0)
 
 
-def sweep() -> None:
-    """Have the collector look at all that was not set aside: for who leaves much behind at once, and seldom."""
-    gc.collect()
-
-
 def give_back() -> None:
     """Return free pages of the heap to the system, which glibc does of itself at the heap's end only. Other C libraries keep none."""
     if hasattr(_glibc, "malloc_trim"):

@@ -12,7 +12,6 @@ from typing import Protocol
 
 import structlog
 
-from app import memory
 from app.clock import Clock
 from app.declared.config_maps import ConfigMaps, declarations_in
 from app.declared.files import Files
@@ -66,20 +65,14 @@ class Declarations:
         apart: Apart,
         children: Children,
         engine: Callable[[], Engine],
-        sweep: Callable[[], object] = memory.sweep,
     ) -> None:
-        """`children` run the watches of ConfigMaps. `engine` makes the Engine; it is called in a thread, once, and takes a while.
-
-        `sweep` has memory freed that lies in cycles: a kind and its loop know each other, so that what one load replaced stays until then.
-        The collector by itself comes so seldom (see app/memory.py) that edits would fill the memory before.
-        """
+        """`children` run the watches of ConfigMaps. `engine` makes the Engine; it is called in a thread, once, and takes a while."""
         self._places = places
         self._client = client
         self._clock = clock
         self._apart = apart
         self._children = children
         self._make_engine = engine
-        self._sweep = sweep
         self._engine: Engine | None = None
         self._files = Files(places.paths, clock.wall)
         self._config_maps: dict[str, tuple[ConfigMaps, Reflector[ConfigMapRecord]]] = {}
@@ -121,8 +114,6 @@ class Declarations:
             if not texts:
                 return True
             self._engine = await self._apart(self._make_engine)
-        else:
-            self._sweep()  # what the load before this one replaced: by now its loops have ended
         try:
             return await self._engine.apply(texts, tenants)
         except Exception:

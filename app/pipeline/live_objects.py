@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakMethod
 
 from app.cache.reports import Reports
 from app.cache.versions import Versions
@@ -22,7 +23,7 @@ class LiveObjects:
     """Implements Product for a LiveResource. `served` is what is shown now; `on_shown` hears when that becomes another.
 
     What the declaration before it served stays until this one has objects of its own, or until its time is over: one that was changed
-    does not leave a gap.
+    does not leave a gap. What is shown knows who tells why an object is missing, but does not hold it: what is replaced is freed at once.
     """
 
     def __init__(
@@ -44,16 +45,17 @@ class LiveObjects:
         self._reports = reports
         self._clock = clock
         self._on_shown = on_shown
-        self._own = Shown(declaration, live, versions, self._why)
+        self._own = Shown(declaration, live, versions, self._teller())
         self._shown = self._own
         if before is not None:
             self._follow(before.leave(), declaration, live)
 
     def _follow(self, before: Shown, declaration: Declaration, live: LiveKind) -> None:
         live.follow(before.live)
-        if before.adopt(declaration, live, self._why):
+        if before.adopt(declaration, live, self._teller()):
             self._own = self._shown = before
         elif len(before):
+            before.collection.why = self._teller()
             self._shown = before
 
     def leave(self) -> Shown:
@@ -104,6 +106,15 @@ class LiveObjects:
             self._own.step_over(self._shown)
             self._shown = self._own
             self._on_shown()
+
+    def _teller(self) -> Callable[[Key], str | None]:
+        told = WeakMethod(self._why)
+
+        def why(key: Key) -> str | None:
+            method = told()
+            return method(key) if method is not None else None
+
+        return why
 
     def _why(self, _key: Key) -> str | None:
         """Why there is no such object, as far as the source is to blame."""

@@ -42,7 +42,6 @@ class _Setup:
     def __init__(self, supervisor: Supervisor, places: Places) -> None:
         self.engine = _Engine()
         self.made = 0
-        self.swept = 0
         self.maps: dict[str, list[httpx.Response]] = {}
         self.asked: list[str] = []
         self.declarations = Declarations(
@@ -52,12 +51,8 @@ class _Setup:
             apart=at_once,
             children=supervisor.children("watch declarations in"),
             engine=self._make,
-            sweep=self._sweep,
         )
         supervisor.guard("declarations", self.declarations.run)
-
-    def _sweep(self) -> None:
-        self.swept += 1
 
     def _make(self) -> _Engine:
         self.made += 1
@@ -100,17 +95,6 @@ async def test_files_are_loaded_at_once_and_again_when_they_changed(tmp_path: Pa
         (tmp_path / "a.yaml").unlink()
         await asyncio.sleep(3)
         assert setup.engine.loads[-1][1] == []
-
-
-async def test_what_a_load_replaced_is_swept_up_before_the_next_one(tmp_path: Path) -> None:
-    """It lies in cycles, of which Python's collector would let thousands come together."""
-    async with Supervisor() as supervisor:
-        setup = _Setup(supervisor, Places((tmp_path,)))
-        for length in range(1, 4):
-            _write(tmp_path / "a.yaml", "x" * length)
-            await asyncio.sleep(5)
-
-        assert (len(setup.engine.loads), setup.swept) == (3, 2)
 
 
 async def test_a_text_that_changes_all_the_time_is_taken_all_the_same(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """What is declared becomes what is served."""
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +17,7 @@ from app.declared.faults import Fault, Place
 from app.declared.loader import Loaded, Rejected
 from app.declared.tenants import Tenant
 from app.kinds._catalog import Catalog
-from app.pipeline.live_kinds import LiveKinds, MetricSinks
+from app.pipeline.live_kinds import LiveKinds, MetricSinks, compiled
 from app.pipeline.live_loop import Opener, Surroundings
 from app.pipeline.supervise import Supervisor
 from app.telemetry import Metrics
@@ -29,11 +31,13 @@ pytestmark = pytest.mark.looptime
 class _Setup:
     """Live kinds with sources that give one name each."""
 
-    def __init__(self, supervisor: Supervisor, *, compile_: Any = FakeLive) -> None:
+    def __init__(self, supervisor: Supervisor, *, compile_: Any = FakeLive, answers: Sequence[Any] = ()) -> None:
+        """`answers` are those of all sources in turn, in place of one name."""
         clock = LoopClock()
         self.catalog, self.reports, self.metrics = Catalog(), Reports(), Metrics(CollectorRegistry())
         self.opened: list[tuple[str, Tenant | None]] = []
         self.changes = 0
+        self._answers = answers
         self.catalog.listeners.append(self._count)
         around = Surroundings(clock, Versions(clock, 1), self.reports, self.metrics, at_once)
         self.metrics_of: dict[str, Any] = {}
@@ -47,7 +51,7 @@ class _Setup:
     def _open(self, declared: AnyDeclaration, tenant: Tenant | None) -> Opener:
         def opened() -> FakeSource:
             self.opened.append((declared.name, tenant))
-            return FakeSource([declared.name])
+            return FakeSource(*(self._answers or [[declared.name]]))
 
         return Opener("fake", "", opened)
 
@@ -117,6 +121,43 @@ async def test_a_changed_declaration_replaces_its_own_kind_only() -> None:
         versions = {served.kind.resource: served.kind.versions for served in setup.catalog}
         assert versions == {"queues": ("v2",), "tables": ("v1",)}
         assert [name for name, _ in setup.opened] == ["queues.example.com", "tables.example.com", "queues.example.com"]
+
+
+_ANSWER = {"items": [{"name": "a"}]}
+_HISTORY = {"subresources": {"history": {"points": 10}}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "edits"),
+    [
+        pytest.param(_ANSWER, [{}, {"interval": "30s"}], id="its objects stay"),
+        pytest.param(_ANSWER, [{}, {"version": "v2"}], id="they become others"),
+        pytest.param(_ANSWER, [_HISTORY, {**_HISTORY, "interval": "30s"}], id="with a history"),
+        pytest.param({"items": [{}]}, [{}, {"version": "v2"}], id="no item was an object"),
+        pytest.param({"items": 3}, [{}, {"version": "v2"}], id="each collection fails"),
+        pytest.param(100.0, [{}, {"version": "v2"}], id="the source hangs"),
+        pytest.param(_ANSWER, [{}, None], id="it is taken away"),
+    ],
+)
+async def test_what_an_edit_replaced_is_freed_without_the_collector(answer: Any, edits: list[dict[str, Any] | None]) -> None:
+    """Else Python's collector had to look at everything for it, in which time nothing else goes on: with 500 kinds up to a second."""
+    kinds: list[weakref.ref[Any]] = []
+
+    def compile_(declared: AnyDeclaration) -> Any:
+        live = compiled(declared)
+        kinds.append(weakref.ref(live))
+        return live
+
+    async with Supervisor() as supervisor:
+        setup = _Setup(supervisor, compile_=compile_, answers=(answer,))
+        gc.disable()
+        try:
+            for edit in edits:
+                await setup.apply(*([declaration("queues", **edit)] if edit is not None else []))
+                await asyncio.sleep(3)
+            assert [ref() is not None for ref in kinds] == [edit is edits[-1] for edit in edits if edit is not None]
+        finally:
+            gc.enable()
 
 
 async def test_a_tenant_whose_rights_change_is_opened_anew() -> None:
