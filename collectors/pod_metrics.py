@@ -5,13 +5,15 @@ Each item is {namespace, pod, metric, labels, value, timestamp}; that of a count
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from collectors._base import Cause, CollectError
 from collectors._http_auth import Auth, HeaderName, HeaderValue, Tls
-from collectors._http_client import shown
+from collectors._http_client import Answer, shown
 from collectors._http_session import Session, check
 from collectors._pod_samples import Counters, Metrics, Step, Told, Type
 from collectors._prometheus_text import stamp
@@ -54,6 +56,9 @@ class PodMetricsSpec(Spec):
     auth: Auth | None = Field(None, description="How we authenticate; every selected pod is shown it.")
     tls: Tls | None = Field(None, description="How pods are verified: give serverName, for they are asked by their addresses.")
     metrics: list[PodMetric] = Field(min_length=1, max_length=50, description="What is taken of what pods tell.")
+    series_per_pod: int | None = Field(
+        None, ge=1, le=100_000, description="Most series of one pod; one that tells more costs its own. Left out: limits.items."
+    )
     concurrency: int = Field(16, ge=1, le=100, description="Pods that are asked at one time.")
 
     @model_validator(mode="after")
@@ -116,13 +121,15 @@ class PodMetrics:
         if pods and len(failed) == len(pods):
             first = failed[pods[0]]
             raise CollectError(first.cause, f"none of {len(pods)} pods can be asked; {pods[0].name}: {first.message}", first.remedy)
+        kept = _fitting({pod: answers[pod] for pod in pods}, self._means.limits.items)
         items: list[Mapping[str, Any]] = []
         unusable: list[Unusable] = []
         size = 0
         for pod in pods:
-            answer = answers[pod]
+            answer = kept[pod]
             if isinstance(answer, CollectError):
-                unusable.append(Unusable(len(items), f"{pod.namespace}/{pod.name}", answer.message))
+                reason = f"{answer.message}: {answer.remedy}" if answer.remedy else answer.message
+                unusable.append(Unusable(len(items), f"{pod.namespace}/{pod.name}", reason))
             else:
                 items += answer.items
                 unusable += answer.unusable
@@ -144,16 +151,26 @@ class PodMetrics:
         asked = self._means.wall()
         answer = await self._session.ask(url, accept=ACCEPT, limit=self._means.limits.body_bytes)
         check(answer, f"GET {shown(url)}")
-        try:
-            text = answer.body.decode()
-        except UnicodeDecodeError as exc:
-            raise CollectError(Cause.PAYLOAD, f"GET {shown(url)}: the body is no text", "is that the path of the metrics?") from exc
-        read = self._metrics.read
-        told, unusable = read(text) if len(text) <= _AT_ONCE else await asyncio.to_thread(read, text)
         key = (pod.namespace, pod.name)
         counters = self._counters.get(key)
         if counters is None or counters.instance != pod.instance:
             counters = self._counters[key] = Counters(pod.instance)
+        take = partial(self._take, pod, answer, counters, asked)
+        return take() if len(answer.body) <= _AT_ONCE else await asyncio.to_thread(take)
+
+    def _take(self, pod: PodEndpoint, answer: Answer, counters: Counters, asked: float) -> _Answered:
+        """What an answer gives. One that tells too much is not taken: its counters go on from what was told before."""
+        try:
+            text = answer.body.decode()
+        except UnicodeDecodeError as exc:
+            what = f"GET {shown(self._url(pod))}: the body is no text"
+            raise CollectError(Cause.PAYLOAD, what, "is that the path of the metrics?") from exc
+        told, unusable = self._metrics.read(text)
+        found, most, name = len(told) + len(unusable), self._means.limits.items, "limits.items"
+        if self._spec.series_per_pod is not None and self._spec.series_per_pod < most:
+            most, name = self._spec.series_per_pod, "seriesPerPod"
+        if found > most:
+            raise CollectError(Cause.TOO_LARGE, f"it tells {found} series, and {name} is {most}", f"have it tell fewer, or raise {name}")
         items = [_item(pod, each, figure) for each, figure in counters.take(told, asked)]
         named = [Unusable(each.index, f"{pod.namespace}/{pod.name} {each.name}", each.reason) for each in unusable]
         return _Answered(items, named, answer.size)
@@ -168,6 +185,25 @@ class PodMetrics:
             port = number
         host = f"[{pod.address}]" if ":" in pod.address else pod.address
         return f"{self._spec.scheme}://{host}:{port}{self._spec.path}"
+
+
+def _fitting(answers: Mapping[PodEndpoint, _Answered | CollectError], most: int) -> Mapping[PodEndpoint, _Answered | CollectError]:
+    """The answers, together at most `most` items if that can be had without the pods that tell most.
+
+    A pod whose series explode so costs itself, and not all. None is left out that tells no more than the one in the middle: where all are
+    large it is the limit that is wrong, and the collection fails as a whole.
+    """
+    sizes = [(len(answer.items), pod) for pod, answer in answers.items() if isinstance(answer, _Answered)]
+    sizes.sort(key=itemgetter(0), reverse=True)
+    total = left = sum(size for size, _ in sizes)
+    fitting = dict(answers)
+    for size, pod in sizes:
+        if left <= most or size <= sizes[len(sizes) // 2][0]:
+            break
+        left -= size
+        what = f"it tells {size} of the {total} series of {len(sizes)} pods, and limits.items is {most}"
+        fitting[pod] = CollectError(Cause.TOO_LARGE, what, "have it tell fewer, or raise limits.items")
+    return fitting
 
 
 def _item(pod: PodEndpoint, told: Told, figure: Step) -> Mapping[str, Any]:

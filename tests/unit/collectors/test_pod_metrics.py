@@ -10,7 +10,7 @@ import pytest
 
 from app.declared.http_client import open_client
 from collectors._base import Cause, CollectError
-from collectors._source import Means, PodEndpoint, PodEndpoints, Response, Source
+from collectors._source import Limits, Means, PodEndpoint, PodEndpoints, Response, Source
 from collectors.pod_metrics import SOURCE, PodMetricsSpec
 from tests.fakes.sources import FakeHttp, FakeSecrets, means
 
@@ -170,6 +170,72 @@ async def test_a_pod_that_fails_costs_itself(answer: Answering, words: str) -> N
     assert words in told.reason
 
 
+def telling(series: int, *, nan: bool = False) -> Answering:
+    """A pod that tells so many gauges."""
+    lines = "".join(f'depth{{queue="{number}"}} {"NaN" if nan else number}\n' for number in range(series))
+    return lambda _request: f"# TYPE depth gauge\n{lines}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "words"),
+    [
+        pytest.param(telling(21), {}, "it tells 21 series, and limits.items is 20: have it tell fewer, or raise limits.items", id="items"),
+        pytest.param(telling(6), {"seriesPerPod": 5}, "it tells 6 series, and seriesPerPod is 5: have it tell", id="its own limit"),
+        pytest.param(telling(21), {"seriesPerPod": 50}, "it tells 21 series, and limits.items is 20", id="the smaller of both"),
+        pytest.param(telling(6, nan=True), {"seriesPerPod": 5}, "it tells 6 series", id="what is no number counts too"),
+        pytest.param(telling(5000), {}, "it tells 5000 series", id="many"),
+        pytest.param(telling(18), {}, "it tells 18 of the 24 series of 3 pods, and limits.items is 20: have it tell", id="all together"),
+    ],
+)
+async def test_a_pod_whose_series_explode_costs_itself(answer: Answering, said: dict[str, Any], words: str) -> None:
+    """It is told by its name, with what to do, and the others are there."""
+    async with pod("a", telling(3)) as a, pod("bad", answer) as bad, pod("c", telling(3)) as c:
+        stage = Stage(Cluster(a, bad, c), replace(real(), limits=Limits(items=20)), **said)
+        response = await stage.collect()
+        await stage.source.aclose()
+
+    assert ["a"] * 3 + ["c"] * 3 == [item["pod"] for item in response.value]
+    (told,) = response.unusable
+    assert "shop/bad" == told.name
+    assert words in told.reason
+
+
+@pytest.mark.parametrize(
+    ("counts", "left_out"),
+    [
+        pytest.param([7, 7, 6], [], id="it is just enough"),
+        pytest.param([8, 8, 8], [], id="all are large: the limit is wrong"),
+        pytest.param([9, 8, 8], [0], id="the largest is left out, though it is not enough"),
+        pytest.param([3, 9, 12, 4, 4], [2], id="no more are left out than must be"),
+        pytest.param([4, 12, 12, 4, 4], [1, 2], id="several"),
+        pytest.param([12, 9], [0], id="of two the larger"),
+    ],
+)
+async def test_pods_are_left_out_only_where_the_others_tell_less(counts: list[int], left_out: list[int]) -> None:
+    """Where it is not enough, whoever counts the items has the collection fail as a whole."""
+    async with AsyncExitStack() as stack:
+        pods = [await stack.enter_async_context(pod(f"p{index}", telling(count))) for index, count in enumerate(counts)]
+        stage = Stage(Cluster(*pods), replace(real(), limits=Limits(items=20)))
+        response = await stage.collect()
+        await stage.source.aclose()
+
+    assert [f"shop/p{index}" for index in left_out] == [each.name for each in response.unusable]
+    assert sum(counts) - sum(counts[index] for index in left_out) == len(response.value)
+
+
+async def test_rates_go_on_after_a_pod_told_too_much() -> None:
+    """From what it told before."""
+    answers = [BODY.format(count=100), telling(30)(""), BODY.format(count=400)]
+    async with pod("a", lambda _: answers.pop(0)) as a, pod("b", telling(1)) as b:
+        stage = Stage(Cluster(a, b), replace(real(), limits=Limits(items=20)))
+        for _ in range(3):
+            response = await stage.collect()
+            stage.wall += 15
+        await stage.source.aclose()
+
+    assert {"a": 10.0} == values(response, "requests_total")
+
+
 async def test_nobody_listens() -> None:
     """A pod that is just going; and one without a port of that name."""
     async with pod("gone", counting(1)) as gone:
@@ -181,7 +247,7 @@ async def test_nobody_listens() -> None:
 
     assert {"good": 3} == values(response, "depth")
     assert ["shop/gone", "shop/other"] == [each.name for each in response.unusable]
-    assert 'it has no port named "http"; it has metrics' == response.unusable[1].reason
+    assert 'it has no port named "http"; it has metrics: name a port of its containers' == response.unusable[1].reason
 
 
 async def test_all_pods_fail() -> None:
@@ -279,6 +345,7 @@ async def test_a_watch_that_fails_is_the_failure() -> None:
         pytest.param({"path": "metrics"}, "begin with /", id="no path"),
         pytest.param({"path": "/a b"}, "begin with /", id="a path that ends the request"),
         pytest.param({"metrics": []}, "at least 1", id="nothing is taken"),
+        pytest.param({"seriesPerPod": 0}, "greater than or equal to 1", id="no series"),
         pytest.param({"metrics": [{"name": "a{b}"}]}, "match", id="a query is no name"),
         pytest.param({"metrics": [{"name": "a", "type": "histogram"}]}, "counter", id="of histograms parts are taken"),
     ],
