@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import structlog
+from msgspec.structs import replace
 
 from app.adapter.config import Config, parse
 from app.adapter.discovery import Discovery
@@ -74,7 +75,9 @@ class Adapter:
     async def run(self) -> None:
         """Look at the file, and list the series where it changed or their time has come."""
         while True:
-            changed = await self._read()
+            before, changed = self._fault, await self._read()
+            if self._fault != before and (report := self._reports.get(NAME)) is not None:
+                self._reports.put(replace(report, invalid=self._invalid()))
             now = self._clock.monotonic()
             patience = self._relist_interval if self._discovery.listed_once else _LOOK_S
             if changed or self._listed is None or now - self._listed >= patience:
@@ -141,6 +144,10 @@ class Adapter:
                 _log.warning("a rule of the adapter's file cannot be listed anew", rule=place, error=message)
         self._said = said
 
+    def _invalid(self) -> str:
+        """What is wrong with the file: that it cannot be read, else its first fault."""
+        return f"{self._file} {self._fault}" if self._fault else next((str(fault) for fault in self.config.faults), "")
+
     def _report(self, began: float) -> None:
         """Tell how the rules are: each is a target."""
         now = self._clock.wall()
@@ -165,7 +172,7 @@ class Adapter:
                 endpoint=self.prometheus.server.url,
                 file=str(self._file),
                 error=failing[0].message if failing else "",
-                invalid=f"{self._file} {self._fault}" if self._fault else faults[0] if faults else "",
+                invalid=self._invalid(),
                 failing=tuple(failing[:MOST_FAILING]),
             )
         )
