@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from app.cli.declared_files import File, NothingToRead, read_files
 from app.declared.check import Around, ServedNames, check
 from app.declared.declaration import AnyDeclaration
 from app.declared.faults import Fault, Place
+from app.declared.prometheus_servers import ServersError, read_servers
 from app.declared.served_names import served_names
 from app.errors import KubeError
 
@@ -60,11 +61,12 @@ def run(argv: Sequence[str]) -> int:
         return int(end.code or 0)
     try:
         files = read_files(arguments.path)
+        servers = None if arguments.prometheus_servers is None else read_servers(arguments.prometheus_servers)
         cluster = None if arguments.kubeconfig is None else asyncio.run(_cluster(arguments))
-    except (NothingToRead, KubeError) as err:
-        print(f"kubeglance check: {err}", file=sys.stderr)
+    except (NothingToRead, ServersError, KubeError) as err:
+        print("\n".join(f"kubeglance check: {line}" for line in str(err).splitlines()), file=sys.stderr)
         return 2
-    result = checked(files, cluster)
+    result = checked(files, cluster, servers)
     print(json.dumps(to_json(result), indent=2) if arguments.output == "json" else _text(result, arguments.namespace))
     return 1 if result.errors else 0
 
@@ -75,6 +77,7 @@ def _parser() -> Parser:
     parser.add_argument("path", nargs="+", type=Path, metavar="FILE|DIR", help="what to check")
     parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="form of the output")
     parser.add_argument("--kubeconfig", type=Path, help="also check against what the cluster of this kubeconfig serves")
+    parser.add_argument("--prometheus-servers", type=Path, metavar="FILE", help="also tell which servers are named that this file lacks")
     parser.add_argument("--namespace", default="kube-system", help="namespace of kubeglance")
     parser.add_argument("--service", default="kubeglance", help="name of kubeglance's Service")
     return parser
@@ -88,13 +91,14 @@ async def _cluster(arguments: argparse.Namespace) -> ServedNames:
         return await served_names(client, namespace=arguments.namespace, service=arguments.service)
 
 
-def checked(files: Sequence[File], cluster: ServedNames | None = None) -> Result:
-    """What is in the files, and all that is wrong with it; `cluster` is what one serves, None to ask none."""
+def checked(files: Sequence[File], cluster: ServedNames | None = None, servers: Collection[str] | None = None) -> Result:
+    """What is in the files, and all that is wrong with it; `cluster` is what one serves, None to ask none, and `servers` are the names of
+    --prometheus-servers, None if they are not known."""
     declarations: list[AnyDeclaration] = []
     faults: list[Fault] = []
     good: list[Path] = []
     for file in files:
-        around = Around(cluster=cluster, base=file.path.parent, others=tuple(declarations))
+        around = Around(cluster=cluster, base=file.path.parent, others=tuple(declarations), servers=servers)
         outcome = check(file.documents, around)
         found = [*file.faults, *outcome.faults]
         if not file.documents and not found:

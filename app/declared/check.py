@@ -3,12 +3,12 @@
 What is wrong with each by itself (app/declared/check_alone.py) is found first, then what is wrong with it beside others.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
-from app.declared import check_metric, check_names, check_overlap
+from app.declared import check_metric, check_names, check_overlap, check_source
 from app.declared.check_alone import Alone, Expressions, Rules, alone
 from app.declared.declaration import AnyDeclaration, Declared, is_kind, is_metric
 from app.declared.documents import Document
@@ -30,7 +30,7 @@ class Around(NamedTuple):
 
     `namespace` is that of the ConfigMap that they are in. `tenant` is what it may do, None where it is kubeglance's own, which may do all.
     `cluster` is what others serve, None if that is not known. `base` is the folder of the file, None if there is none. `others` are
-    declarations of elsewhere that are there already.
+    declarations of elsewhere that are there already. `servers` are the names of --prometheus-servers, None if they are not known.
     """
 
     namespace: str = ""
@@ -38,6 +38,7 @@ class Around(NamedTuple):
     cluster: ServedNames | None = None
     base: FilePath | None = None
     others: Sequence[AnyDeclaration] = ()
+    servers: Collection[str] | None = None
 
 
 ALONE = Around()
@@ -96,7 +97,7 @@ def check(
     for document in documents:
         by_itself = known.of(document, rules)
         resource = by_itself.resource
-        others = _beside(resource, rules.owner, neighbours, around.cluster) if resource is not None else ()
+        others = _beside(resource, rules.owner, neighbours, around) if resource is not None else ()
         found = _told(_some(chain(by_itself.findings, by_itself.sound(others))), document)
         faults += found
         if document.sound and resource is not None and all(fault.warning for fault in found):
@@ -114,18 +115,20 @@ def _expressions() -> Expressions:
     return faults_of
 
 
-def _beside(resource: LiveResource | LiveMetric, owner: str, neighbours: Neighbours, cluster: ServedNames | None) -> Iterator[Finding]:
-    """What is wrong with a declaration beside others, and beside what the cluster serves."""
+def _beside(resource: LiveResource | LiveMetric, owner: str, neighbours: Neighbours, around: Around) -> Iterator[Finding]:
+    """What is wrong with a declaration beside others, what the cluster serves, and how kubeglance is set up."""
     others = neighbours.of(resource, owner)
     yield from check_overlap.findings(resource, owner, others)
+    if around.servers is not None:
+        yield from check_source.named_server(resource.spec.source, around.servers)
     if isinstance(resource, LiveMetric):
         yield from check_metric.beside(resource, owner, [each for each in others if is_metric(each)])
-        if cluster is not None:
-            yield from check_metric.described(resource, cluster)
+        if around.cluster is not None:
+            yield from check_metric.described(resource, around.cluster)
         return
     yield from check_names.beside(resource, [each for each in others if is_kind(each)])
-    if cluster is not None:
-        yield from check_names.served(resource.spec, cluster)
+    if around.cluster is not None:
+        yield from check_names.served(resource.spec, around.cluster)
 
 
 def _some(findings: Iterator[Finding]) -> list[Finding]:

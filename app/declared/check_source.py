@@ -1,7 +1,8 @@
 """The source of a declaration: as its own model wants it, without credentials where they would be shown, within a tenant's rights."""
 
+import ipaddress
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -77,6 +78,7 @@ def shaped_source(model: type[S], said: Any, here: Path) -> ShapedSource[S]:
     result = shaped(model, said, secret=True)
     findings = [each._replace(path=(*here, *each.path)) for each in result.findings]
     findings += _unverified(said, here)
+    findings += _in_the_clear(said, here, model)
     findings += [each for each in _credentials(said, here, model) if not result.wrong.covers(each.path[len(here) :])]
     return ShapedSource(result.model if not result.wrong else None, findings)
 
@@ -108,6 +110,50 @@ def _unverified(said: Any, path: Path) -> Iterator[Finding]:
                 yield from _unverified(part, (*path, name))
 
 
+def _in_the_clear(said: Any, path: Path, model: type[Spec]) -> Iterator[Finding]:
+    """Credentials that go over HTTP without TLS, other than within one machine, which has to be meant."""
+    if not isinstance(said, dict):
+        return
+    auth, query = _mapping(said.get("auth")), _mapping(said.get("query"))
+    token_url = _mapping(auth.get("oauth2")).get("tokenUrl")
+    if _is_clear(token_url):
+        yield Finding((*path, "auth", "oauth2", "tokenUrl"), f"the client's secret is {_SENT}", "https://", warning=True)
+    sent = [*(["auth"] if auth else []), *(f"query.{name}" for name, part in query.items() if _is_secret(part))]
+    if sent and _is_clear(said.get("url")):
+        what = f"{' and '.join(sent)} {'is' if len(sent) == 1 else 'are'} {_SENT}"
+        yield Finding((*path, "url"), what, "https://", warning=True)
+    scheme = model.model_fields.get("scheme")
+    if auth and scheme is not None and said.get("scheme", scheme.default) == "http":
+        yield Finding((*path, "auth"), f"is {_SENT}", "scheme: https", warning=True)
+
+
+_SENT = "sent in the clear: whoever sits between reads it"
+
+
+def _mapping(said: Any) -> Mapping[str, Any]:
+    return said if isinstance(said, dict) else {}
+
+
+def _is_secret(said: Any) -> bool:
+    origin = _mapping(_mapping(said).get("valueFrom"))
+    return bool(origin) and "configMapKeyRef" not in origin
+
+
+def _is_clear(url: Any) -> bool:
+    """Whether a URL leads to another machine without TLS."""
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        host = parts.hostname if parts is not None and parts.scheme == "http" else None
+    except ValueError:
+        return False
+    if host is None or host == "localhost" or host.endswith(".localhost"):
+        return False
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return True
+
+
 def _has_credentials(text: str, field: str) -> bool:
     if _WITH_USER.match(text):
         return True
@@ -127,6 +173,15 @@ def _remedy(model: type[Spec]) -> str:
     if user and "password" in fields:
         return f"them under {user[0]} and password, with valueFrom"
     return "them under auth, with valueFrom" if "auth" in fields else "them in a field with valueFrom"
+
+
+def named_server(source: Mapping[str, Any], servers: Collection[str]) -> Iterator[Finding]:
+    """A Prometheus server by a name that none of `servers` has."""
+    name = _mapping(source.get("prometheus")).get("server")
+    if isinstance(name, str) and name not in servers:
+        known = f"one of {listed(sorted(servers))}" if servers else "url in place of it: there are no servers with a name"
+        what = f'there is no server "{name}" in --prometheus-servers'
+        yield Finding((*SOURCE, "prometheus", "server"), what, known, nearest_word(name, servers), warning=True)
 
 
 def of_tenant(found: Sourced, tenant: Tenant, namespace: str) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ text that cannot be read, or in which some faulty document may be what became of
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import structlog
@@ -64,9 +64,10 @@ class _Parsed(NamedTuple):
 class Loader:
     """Keeps what is in force between loads. `load` takes a while: call it in a thread, one call at a time."""
 
-    def __init__(self, *, own: str, checker: Check = check) -> None:
-        """`own` is kubeglance's own namespace."""
+    def __init__(self, *, own: str, servers: Collection[str] | None = None, checker: Check = check) -> None:
+        """`own` is kubeglance's own namespace, `servers` the names of --prometheus-servers, None if they are not known."""
         self._own = own
+        self._servers = servers
         self._checker = checker
         self._parsed: dict[Text, tuple[list[Document], list[Fault]]] = {}
         self._known = Known()
@@ -86,7 +87,8 @@ class Loader:
         for namespace, parsed in found.items():
             elsewhere = {name: each for name, each in staying.items() if each.declaration.namespace != namespace} | force
             tenant = tenants.get(namespace, Tenant()) if namespace else None
-            around = Around(namespace or self._own, tenant, cluster, others=[each.declaration for each in elsewhere.values()])
+            others = [each.declaration for each in elsewhere.values()]
+            around = Around(namespace or self._own, tenant, cluster, others=others, servers=self._servers)
             good, faulty, odd = self._take(parsed, around, namespace)
             force |= {name: each for name, each in good.items() if name not in force}
             rejected += faulty

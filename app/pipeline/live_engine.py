@@ -131,7 +131,13 @@ def create_engine(
         metrics=served_metrics,
     )
     return LiveEngine(
-        Loader(own=namespace), live_kinds, client, apart, namespace=namespace, service=settings.service, close=provider.aclose
+        Loader(own=namespace, servers=servers),
+        live_kinds,
+        client,
+        apart,
+        namespace=namespace,
+        service=settings.service,
+        close=provider.aclose,
     )
 
 

@@ -53,6 +53,38 @@ def test_faults_are_printed_one_a_line_by_place(tmp_path: Path, capsys: pytest.C
     assert 6 == len(lines)
 
 
+_NAMED = changed(COOL, "{static: {items: [{name: hello, namespace: default, message: Hello from CoolResource}]}}", "%s")
+
+
+def test_what_is_set_up_elsewhere_is_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A server that the file of servers lacks; a password that others on the way can read. Exit code 0, and in JSON too."""
+    password = "{valueFrom: {secretKeyRef: {name: a, key: b}}}"
+    clear = f"{{http: {{url: 'http://api.shop.svc/', auth: {{basic: {{username: {{value: ro}}, password: {password}}}}}}}}}"
+    servers = tmp_path / "servers.txt"
+    servers.write_text("main: {url: 'https://prometheus:9090'}")
+    written(tmp_path, a_yaml=_NAMED % "{prometheus: {server: man, query: up}}", b_yaml=changed(_NAMED % clear, "[cr]", "[]"))
+
+    assert 0 == main(["check", str(tmp_path / "a.yaml"), f"--prometheus-servers={servers}", "-o", "json"], {})
+    (fault,) = json.loads(capsys.readouterr().out)["faults"]
+    assert ("warning", 'there is no server "man" in --prometheus-servers') == (fault["severity"], fault["message"])
+    assert ('one of "main"', "main") == (fault["expected"], fault["nearest"])
+
+    assert 0 == main(["check", str(tmp_path / "b.yaml")], {})
+    assert "warning: spec.source.http.url: auth is sent in the clear" in capsys.readouterr().out
+
+
+def test_a_file_of_servers_that_cannot_be_used_is_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 2, with all that is wrong with it."""
+    servers = tmp_path / "servers.yaml"
+    servers.write_text("main: {url: 'ftp://x'}\nother: {}")
+    written(tmp_path / "of", a_yaml=COOL)
+
+    assert 2 == main(["check", str(tmp_path / "of"), f"--prometheus-servers={servers}"], {})
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"kubeglance check: {servers}:1:")
+    assert second.startswith(f"kubeglance check: {servers}:2:")
+
+
 def test_warnings_do_not_change_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They are told all the same."""
     other = COOL.replace("example.com", "example.org")

@@ -1,12 +1,15 @@
 """Sources: one that is there, without credentials where they would be shown, and within the rights of a tenant."""
 
 import pytest
+import yaml
 
-from app.declared.check import ALONE, Around, Tenant
+from app.declared.check import ALONE, Around, Tenant, check
 from app.declared.check_source import sourced
+from app.declared.documents import read
+from app.declared.faults import path_text
 from collectors import sources
 from tests.unit.declared.canonical import QUEUES, changed
-from tests.unit.declared.checking import SHOP, checked, cool, of_shop, said
+from tests.unit.declared.checking import SHOP, checked, cool, no_expressions, of_shop, said
 
 
 def source_faults(source: str, around: Around = ALONE) -> list[str]:
@@ -207,3 +210,97 @@ def test_a_server_that_is_not_verified_is_a_warning() -> None:
 
     assert finding.warning
     assert finding.path == ("spec", "source", "http", "tls", "insecureSkipVerify")
+
+
+_PW = "{valueFrom: {secretKeyRef: {name: a, key: b}}}"
+_BASIC = f"auth: {{basic: {{username: {{value: ro}}, password: {_PW}}}}}"
+_READS = "sent in the clear: whoever sits between reads it; expected"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        pytest.param(f"http: {{url: 'http://mq:15672/', {_BASIC}}}", [f"http.url: auth is {_READS} https://"], id="http: basic"),
+        pytest.param(
+            f"http: {{url: 'http://mq/', auth: {{bearer: {{token: {_PW}}}}}}}", [f"http.url: auth is {_READS} https://"], id="bearer"
+        ),
+        pytest.param(
+            f"http: {{url: 'http://10.0.0.7/', auth: {{header: {{name: X-Key, value: {_PW}}}}}}}",
+            [f"http.url: auth is {_READS} https://"],
+            id="a header, to an address",
+        ),
+        pytest.param(
+            f"http: {{url: 'https://x/', auth: {{oauth2: {{tokenUrl: 'http://x/', clientId: {{value: a}}, clientSecret: {_PW}}}}}}}",
+            [f"http.auth.oauth2.tokenUrl: the client's secret is {_READS} https://"],
+            id="where tokens are given",
+        ),
+        pytest.param(
+            f"http: {{url: 'http://x/', query: {{a: b, key: {_PW}}}}}",
+            [f"http.url: query.key is {_READS} https://"],
+            id="a secret parameter",
+        ),
+        pytest.param(
+            f"http: {{url: 'http://x/', query: {{key: {_PW}}}, {_BASIC}}}",
+            [f"http.url: auth and query.key are {_READS} https://"],
+            id="several",
+        ),
+        pytest.param(
+            f"prometheus: {{url: 'http://prom:9090', query: up, {_BASIC}}}", [f"prometheus.url: auth is {_READS} https://"], id="prometheus"
+        ),
+        pytest.param(
+            f"podMetrics: {{port: 80, metrics: [{{name: a}}], {_BASIC}}}",
+            [f"podMetrics.auth: is {_READS} scheme: https"],
+            id="pods, whose scheme is http",
+        ),
+        pytest.param(f"podMetrics: {{port: 80, scheme: https, metrics: [{{name: a}}], {_BASIC}}}", [], id="pods over TLS"),
+        pytest.param(f"http: {{url: 'https://mq/', {_BASIC}}}", [], id="over TLS"),
+        pytest.param(f"http: {{url: 'http://localhost:8080/', {_BASIC}}}", [], id="a sidecar by name"),
+        pytest.param(f"http: {{url: 'http://127.0.0.3/', {_BASIC}}}", [], id="by address"),
+        pytest.param(f"http: {{url: 'http://[::1]:80/', {_BASIC}}}", [], id="by the address of IPv6"),
+        pytest.param(
+            f"http: {{url: 'http://localhost.example.com/', {_BASIC}}}",
+            [f"http.url: auth is {_READS} https://"],
+            id="a name that looks alike",
+        ),
+        pytest.param("http: {url: 'http://mq/', query: {a: {value: b}}}", [], id="nothing is secret"),
+        pytest.param(
+            "http: {url: 'http://mq/', query: {a: {valueFrom: {configMapKeyRef: {name: a, key: b}}}}}", [], id="what a ConfigMap has is not"
+        ),
+    ],
+)
+def test_credentials_that_others_can_read_on_the_way_are_a_warning(source: str, expected: list[str]) -> None:
+    """It does not keep the declaration from being served: a mesh may encrypt what we do not."""
+    findings = sourced(yaml.safe_load(source), sources()).findings
+
+    assert all(each.warning for each in findings)
+    told = [f"{path_text(each.path).removeprefix('spec.source.')}: {each.message}; expected {each.expected}" for each in findings]
+    assert expected == told
+
+
+@pytest.mark.parametrize(
+    ("servers", "expected"),
+    [
+        pytest.param(
+            ["main", "other"],
+            ['there is no server "man" in --prometheus-servers; expected one of "main" or "other"; did you mean "main"?'],
+            id="of others",
+        ),
+        pytest.param(
+            [],
+            ['there is no server "man" in --prometheus-servers; expected url in place of it: there are no servers with a name'],
+            id="there is none",
+        ),
+        pytest.param(["man"], [], id="there is that one"),
+        pytest.param(None, [], id="nobody knows"),
+    ],
+)
+def test_a_prometheus_server_that_is_not_there_is_a_warning(servers: list[str] | None, expected: list[str]) -> None:
+    """With those that there are."""
+    text = cool(
+        "{static: {items: [{name: hello, namespace: default, message: Hello from CoolResource}]}}", "{prometheus: {server: man, query: up}}"
+    )
+    documents, _ = read(text, "q.yaml")
+    result = check(documents, Around(servers=servers), expressions=no_expressions)
+
+    assert [f"q.yaml:9:33: warning: spec.source.prometheus.server: {each}" for each in expected] == list(map(str, result.faults))
+    assert len(result.declarations) == 1

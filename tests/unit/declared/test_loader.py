@@ -428,3 +428,14 @@ def test_tenants_do_not_take_metrics_from_the_operator(loads: _Loads) -> None:
 
     assert ["orders"] == list(loaded.declarations)
     assert [("orders.shop", False)] == [(each.name, each.served) for each in loaded.rejected]
+
+
+def test_a_named_server_that_is_not_there_is_told_and_costs_nothing() -> None:
+    """Whoever declares it may do so before the operator names the server."""
+    loader = Loader(own="kubeglance-system", servers=["main"], checker=partial(check, expressions=lambda _resource: []))
+    loaded = loader.load(
+        [Text("a.yaml", _text(live_resource("queues", source={"prometheus": {"server": "man", "query": "up"}})))], {}, None
+    )
+
+    assert list(loaded.declarations) == ["queues.example.com"]
+    assert ['there is no server "man" in --prometheus-servers'] == [fault.message for fault in loaded.warnings]

@@ -21,6 +21,7 @@ This page is made from the models that check declarations.
 
 `kubeglance check FILE|DIR` ends with 0 if all is well (there may be warnings), with 1 if a declaration is wrong, with 2 for wrong use.
 It asks no cluster; `--kubeconfig` has it look at what the cluster serves too: groups of others, and names that kubectl knows already.
+`--prometheus-servers` has it tell which servers are named that the file lacks.
 Each fault is one line, `FILE:LINE:COLUMN: PATH: what is wrong; expected ...; did you mean ...?`; `-o json` gives the same as
 
 ```json
