@@ -18,6 +18,7 @@ from sqlalchemy.pool import NullPool
 from collectors._base import Cause, CollectError
 from collectors._dialing import broken, dial
 from collectors._host import at
+from collectors._kept_connection import KEEP_SECONDS, once_more
 from collectors._received import Bound, Meter
 from collectors._source import Means, Response
 from collectors._sql_rows import Rows, too_many_bytes
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 CHUNK = 256
 """Rows that are fetched at one time."""
-
-KEEP_SECONDS = 1800.0
-"""A connection is not kept longer, so that what load balancers and changed passwords decide comes into force."""
 
 SLACK = 64 * 1024
 """Bytes of a collection that are no rows: descriptions of columns, of types, and of TLS."""
@@ -105,13 +103,7 @@ class PostgreSQL:
         )
 
     async def collect(self) -> Response:
-        kept = self._session is not None
-        try:
-            return await self._collect()
-        except CollectError as error:
-            if not (kept and error.cause is Cause.CLOSED):
-                raise
-        return await self._collect()  # what was kept had ended, which may show only when it is used
+        return await once_more(self._collect, kept=self._session is not None)
 
     async def _collect(self) -> Response:
         try:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 from collectors._base import Cause, CollectError
 from collectors._dialing import broken, dial
 from collectors._host import at
+from collectors._kept_connection import KEEP_SECONDS, once_more
 from collectors._resp import Command, ReplyError, Resp
 from collectors._source import Means, Response
 from collectors._tls import verifying
 
 if TYPE_CHECKING:
     from collectors.redis import Keys, RedisSpec, Streams
-
-KEEP_SECONDS = 1800.0
-"""A connection is not kept longer, so that what load balancers and changed passwords decide comes into force."""
 
 BATCH = 500
 """Commands that are sent at one time."""
@@ -48,13 +46,7 @@ class Redis:
         self._opened = 0.0
 
     async def collect(self) -> Response:
-        kept = self._resp is not None
-        try:
-            return await self._collect()
-        except CollectError as error:
-            if not (kept and error.cause is Cause.CLOSED):
-                raise
-        return await self._collect()  # what was kept had ended, which may show only when it is used
+        return await once_more(self._collect, kept=self._resp is not None)
 
     async def _collect(self) -> Response:
         limit = self._means.limits.body_bytes

@@ -6,11 +6,11 @@ Labels and annotations of users are kept at the release under a prefix; the othe
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from datetime import UTC, datetime
 from typing import Any
 
 from app.cozystack.definition import Definition
 from app.declared.objects import LiveObject, LiveValue
+from app.declared.times import unix_ns
 from app.kinds._base import Age
 from app.kube.records import Labels
 
@@ -49,7 +49,7 @@ def project(definition: Definition, release: Release, observed: int) -> LiveObje
     conditions = list(_conditions(status))
     values = _mapping(_mapping(release.get("spec")).get("values"))
     spec = with_defaults({key: value for key, value in values.items() if not key.startswith("_")}, definition.schema)
-    created = _time(metadata.get("creationTimestamp"))
+    created = _created(metadata)
     told: dict[str, Any] = {}
     if isinstance(version, str) and version:
         told["version"] = version
@@ -113,11 +113,11 @@ def _users(pairs: Any) -> Labels:
     )
 
 
-def _time(text: Any) -> int:
-    """Unix ns of RFC 3339 text, 0 if it is none."""
+def _created(metadata: Mapping[str, Any]) -> int:
+    """Unix ns, 0 where it is not told."""
     try:
-        return int(datetime.fromisoformat(text).astimezone(UTC).timestamp()) * 10**9
-    except (TypeError, ValueError, OverflowError):
+        return unix_ns(metadata.get("creationTimestamp"))
+    except ValueError:
         return 0
 
 

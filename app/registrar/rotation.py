@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
 
 from app.certs import BACKDATED, Authority, CertificateError
 from app.clock import Clock
@@ -130,8 +129,3 @@ def _leaf_is_due(leaf: Pair | None, authority: Authority, names: Sequence[str], 
     except Exception:  # noqa: BLE001  whatever a broken certificate raises: it is replaced
         return True
     return found != list(names) or _is_due(certificate, now)
-
-
-def certificates_of(pem: bytes) -> list[bytes]:
-    """The certificates of a bundle, each as PEM."""
-    return [certificate.public_bytes(Encoding.PEM) for certificate in x509.load_pem_x509_certificates(pem)] if pem else []
