@@ -6,6 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Bytecode is written when a module is first imported: most of what is installed never is.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile
+# kubeglance is measured as its image has it: on a Python that is optimised, as those of distributions are, with nothing that only development needs.
+BENCH_PYTHON ?= $(shell for name in /usr/bin/python3 "$(PYTHON)"; do \
+	"$$name" -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
 UV ?= uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-emit-find-links
 ARGS ?=
@@ -47,7 +50,7 @@ docs: $(VENV)/dev.stamp ## Write what is derived: deploy/base and the tables in 
 goldens: $(VENV)/dev.stamp ## Ask the real metrics-server anew what tests compare kubeglance with (needs make controlplane)
 	@$(BIN)/python -m tests.goldens.make
 
-bench: $(VENV)/bench.stamp ## Measure beside the real metrics-server, 20 minutes (needs make controlplane and wrk); QUICK=1: 4; SUITE=hpa: beside prometheus-adapter; SUITE=micro: the steps alone
+bench: $(VENV)/bench.stamp $(VENV)/released.stamp ## Measure beside the real metrics-server, 20 minutes (needs make controlplane and wrk); QUICK=1: 4; SUITE=hpa: beside prometheus-adapter; SUITE=micro: the steps alone
 	@$(BIN)/python -m benchmarks --suite=$(SUITE) $(if $(QUICK),--quick) $(if $(ONLY),--only=$(ONLY)) $(ARGS)
 
 lock: ## Choose the newest versions anew and write requirements/*.lock
@@ -81,4 +84,11 @@ $(VENV)/dev.stamp: requirements/dev.lock $(VENV)/serve.stamp
 $(VENV)/bench.stamp: requirements/bench.lock $(VENV)/serve.stamp
 	@echo 'Installing what benchmarks need ...'
 	@$(PIP) --require-hashes --requirement requirements/bench.lock
+	@touch $@
+
+$(VENV)/released.stamp: requirements/serve.lock $(VENV)/serve.stamp
+	@echo 'Making $(VENV)/released with $(BENCH_PYTHON), to be measured ...'
+	@rm -rf $(VENV)/released
+	@$(BENCH_PYTHON) -m venv --without-pip $(VENV)/released
+	@$(subst -m pip,-m pip --python $(VENV)/released/bin/python,$(PIP)) --require-hashes --requirement requirements/serve.lock
 	@touch $@

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app import __version__
-from benchmarks import chart
+from benchmarks import chart, released
 from benchmarks.rows import Row
 from benchmarks.scenarios import Scenario
 from tests.e2e.controlplane import programs
@@ -66,7 +66,7 @@ def versions(peer: str) -> dict[str, str]:
     return {
         "kubeglance": __version__,
         "commit": commit(),
-        "python": platform.python_version(),
+        "python": released.python_version(),
         peer: PEERS[peer],
         "go": go_version(programs.path(peer)),
         "kubernetes": programs.KUBERNETES,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from benchmarks import released
 from benchmarks.processes import ProcessTree
 from benchmarks.scenarios import RESOLUTION
 from tests.e2e.controlplane import ControlPlane
@@ -103,5 +104,6 @@ def start_kubeglance(name: str, plane: ControlPlane, reader: str, *flags: str) -
         flags=[f"--metric-resolution={RESOLUTION}s", *flags],
         # As its image has it, it is read from bytecode; the first start writes what is missing.
         environment={"PYTHONDONTWRITEBYTECODE": ""},
+        python=str(released.PYTHON),
     )
     return Server(name, made, plane, reader)

@@ -12,6 +12,7 @@ import httpx
 import yaml
 
 from app.clock import SystemClock
+from benchmarks import released
 from benchmarks.growth.pace import Server
 from benchmarks.plan import Plan, plan_arguments
 from benchmarks.processes import ProcessTree
@@ -92,9 +93,9 @@ class Grown:
             process.stop()
         self._processes.clear()
 
-    def _run(self, name: str, *command: str) -> Process:
+    def _run(self, name: str, *command: str, python: str = sys.executable) -> Process:
         log = self._folder / f"{name}.log"
-        process = Process(name, [sys.executable, "-m", *command], log, env=plain_environment(HOME=str(self._folder)), cwd=ROOT)
+        process = Process(name, [python, "-m", *command], log, env=plain_environment(HOME=str(self._folder)), cwd=ROOT)
         self._processes.append(process)
         return process
 
@@ -148,6 +149,7 @@ class Grown:
             f"--metric-resolution={RESOLUTION}s",
             "--live-kinds=false",
             "--shutdown-delay-duration=0s",
+            python=str(released.PYTHON),
         )
 
     def _await_listening(self, process: Process) -> None:

@@ -30,8 +30,13 @@ class Kubeglance:
         kubelet_authority: Path,
         flags: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        run_by: Sequence[str] = (),
+        python: str = sys.executable,
     ) -> None:
-        """Start it; `flags` come last, so that they win. Does not wait: see `wait_ready`."""
+        """Start it; `flags` come last, so that they win. `run_by` is a command that runs the one behind it, `python` the interpreter.
+
+        Does not wait: see `wait_ready`.
+        """
         self.plane = plane
         self.name = name
         self.netns: str | None = None
@@ -43,7 +48,8 @@ class Kubeglance:
         kubeconfig = plane.token_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, name=name)
         self.token = kubeconfig.with_suffix(".token").read_text(encoding="ascii")
         self._command = [
-            sys.executable,
+            *run_by,
+            python,
             "-m",
             "app",
             "serve",
