@@ -4,7 +4,8 @@ The runtime is Google's (cel-expr-python, docs/decisions/0022-cel-is-googles.md)
 and one function of our own: LIST.sort(), for the keys of a map come in no order. Only this module imports it.
 
 Programs and bindings may be used by several threads: an evaluation changes neither. It holds the interpreter's lock, and takes about
-a second at most: loops nest twice, the runtime ends what goes through 10,000 elements, and app/declared/cel_growth.py keeps the rest small.
+a second at most: loops nest twice, the runtime ends what goes through 10,000 elements, app/declared/cel_pieces.py has it go through
+long lists piece by piece, and app/declared/cel_growth.py keeps the rest small.
 """
 
 import re
@@ -17,7 +18,8 @@ from cel_expr_python import cel
 from cel_expr_python.ext import ext_math, ext_optional, ext_strings
 
 from app.declared import cel_syntax
-from app.declared.cel_growth import MOST_MADE, MOST_READ, MOST_STEPS, Estimate, can_grow
+from app.declared.cel_growth import MOST_LISTED, MOST_MADE, MOST_READ, MOST_STEPS, Estimate, can_grow
+from app.declared.cel_pieces import list_path
 from app.declared.cel_syntax import Node
 from app.duration import format_duration
 from app.errors import KubeglanceError
@@ -87,6 +89,7 @@ class Program:
         self._environment = environment
         self._evaluate = compiled.eval
         self._can_grow = can_grow(tree)
+        self._list = list_path(tree)
         self.tree = tree
         self.type = type_
 
@@ -100,13 +103,16 @@ class Program:
     def evaluate(self, over: Bound) -> Any:
         """The value over what is bound. Raises CelError."""
         try:
-            return self._evaluated(over)
+            pieces = list(self._list.pieces(over.variables)) if self._list is not None else []
+            if self._can_grow:
+                _check(Estimate(self.tree, over.variables), in_pieces=bool(pieces))
+            if not pieces:
+                return self._evaluated(over)
+            return [each for piece in pieces for each in self._evaluated(self.bind(piece))]
         except RecursionError:
             raise CelError("looks at what is nested too deep") from None
 
     def _evaluated(self, over: Bound) -> Any:
-        if self._can_grow:
-            _check(Estimate(self.tree, over.variables))
         try:
             return self._value(over)
         except _Unfit:
@@ -128,12 +134,15 @@ class Program:
         return _json_like(plain)
 
 
-def _check(estimate: Estimate) -> None:
+def _check(estimate: Estimate, *, in_pieces: bool) -> None:
     """Raises CelError for an evaluation that could take too much."""
     if estimate.is_too_large:
         raise CelError(f"could make more than {MOST_MADE >> 20} MiB of it: repeat and replace less")
     if estimate.read > MOST_READ:
         raise CelError(f"could go through more than {MOST_READ >> 20} MiB: look at less for each element")
+    if not in_pieces and estimate.copied > MOST_LISTED**2:
+        what = f"maps or filters more than {MOST_LISTED:,} elements on the way to something else"
+        raise CelError(f"{what}: give the list itself, or have the source filter or count")
 
 
 def compile_cel(text: str, variables: Mapping[str, Any]) -> Program:

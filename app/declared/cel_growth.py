@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from app.declared.cel_syntax import Call, Literal, Loop, Many, Member, Name, Node
+from app.declared.cel_pieces import makes_a_list
+from app.declared.cel_syntax import Call, Literal, Loop, Many, Member, Name, Node, parts
 
 MOST_STEPS = 10_000
 """Elements that the loops of one evaluation may go through, those of inner loops counted each time: a constant of the runtime."""
@@ -22,6 +23,9 @@ EACH = 8
 
 MOST_READ = 1 << 30
 """Bytes that functions such as contains() may go through: it takes about a second."""
+
+MOST_LISTED = 5_000
+"""Elements that map and filter may go through where it is not done piece by piece (app/declared/cel_pieces.py): it takes half a second."""
 
 _SMALL = 32  # bytes of a number, a boolean or a time as text
 _PRECISION = 1000  # digits of the longest number that format() prints
@@ -51,25 +55,22 @@ def can_grow(tree: Node) -> bool:
 
 def _nodes(node: Node) -> Iterator[Node]:
     yield node
-    match node:
-        case Member(of=of):
-            yield from _nodes(of)
-        case Call(target=target, arguments=parts):
-            for part in (*parts, *((target,) if target is not None else ())):
-                yield from _nodes(part)
-        case Many(parts=parts):
-            for part in parts:
-                yield from _nodes(part)
+    for part in parts(node):
+        yield from _nodes(part)
 
 
 class Estimate:
-    """What an evaluation takes with these values of variables: `size` of its value, `made` in all, and `read`, in bytes."""
+    """What an evaluation takes with these values of variables: `size` of its value, `made` in all, and `read`, in bytes.
+
+    `copied` is how many elements are copied, by two, while loops make lists of variables or of members of them.
+    """
 
     def __init__(self, tree: Node, variables: Mapping[str, Any]) -> None:
         self._variables = variables
         self._sizes: dict[int, float] = {}
         self.made = 0.0
         self.read = 0.0
+        self.copied = 0.0
         self.size = self._of(tree, {}, 1)
 
     @property
@@ -91,9 +92,9 @@ class Estimate:
             case Member(of=of, asked=asked):
                 size = self._of(of, loops, times)
                 return _SMALL if asked else size
-            case Many(parts=parts):
-                self._make(_SMALL * len(parts), times)  # lists and maps hold what is there, and do not copy it
-                return sum(self._of(part, loops, times) for part in parts)
+            case Many(parts=inner):
+                self._make(_SMALL * len(inner), times)  # lists and maps hold what is there, and do not copy it
+                return sum(self._of(part, loops, times) for part in inner)
             case Call():
                 return self._of_call(node, loops, times)
             case Loop():
@@ -139,6 +140,8 @@ class Estimate:
         """The sum of what the steps add: what a step makes of nothing, each time, and what one would make of all elements together."""
         over = self._of(loop.over, loops, times)
         steps = self._steps(loop.over, loops)
+        if makes_a_list(loop) and self._is_at_hand(loop.over, loops):
+            self.copied += times * steps**2
         sums = []
         for each, often in ((0.0, steps), (over, 1)):
             inside = {**loops, loop.total: 0.0, loop.variable: each}
@@ -149,10 +152,14 @@ class Estimate:
     def _steps(self, over: Node, loops: Mapping[str, float]) -> int:
         at_hand, value = self._at_hand(over, loops)
         if at_hand:
-            return min(len(value), MOST_STEPS) if isinstance(value, list | tuple | Mapping) else 0
+            return len(value) if isinstance(value, list | tuple | Mapping) else 0
         if isinstance(over, Loop):
             return self._steps(over.over, loops)
         return min(len(over.parts), MOST_STEPS) if isinstance(over, Many) else MOST_STEPS
+
+    def _is_at_hand(self, over: Node, loops: Mapping[str, float]) -> bool:
+        """Whether what a loop goes over is at hand, or made of what is element by element."""
+        return self._is_at_hand(over.over, loops) if isinstance(over, Loop) else self._at_hand(over, loops)[0]
 
     def _at_hand(self, node: Node, loops: Mapping[str, float]) -> tuple[bool, Any]:
         """Whether a node is a variable or a member of one, and its value: None where there is no such member."""

@@ -76,20 +76,27 @@ def parse(serialized: bytes) -> Node:
     return _node(_only(checked, _EXPR), positions)
 
 
-def depth(node: Node) -> int:
-    """How deep loops stand in each other."""
+def parts(node: Node) -> tuple[Node, ...]:
+    """The nodes that a node is directly made of."""
     match node:
         case Member(of=of):
-            return depth(of)
+            return (of,)
         case Call(target=target, arguments=arguments):
-            return max((depth(part) for part in (*arguments, *((target,) if target is not None else ()))), default=0)
-        case Many(parts=parts):
-            return max(map(depth, parts), default=0)
+            return (*arguments, target) if target is not None else arguments
+        case Many(parts=inner):
+            return inner
         case Loop():
-            inside = 1 + max(depth(node.goes_on), depth(node.step), depth(node.result))
-            return max(depth(node.over), depth(node.start), inside)
+            return (node.over, node.start, node.goes_on, node.step, node.result)
         case _:
-            return 0
+            return ()
+
+
+def depth(node: Node) -> int:
+    """How deep loops stand in each other."""
+    if isinstance(node, Loop):
+        inside = 1 + max(depth(node.goes_on), depth(node.step), depth(node.result))
+        return max(depth(node.over), depth(node.start), inside)
+    return max(map(depth, parts(node)), default=0)
 
 
 def _node(message: bytes, positions: dict[int, int]) -> Node:
