@@ -1,7 +1,7 @@
 """kubeglance in the place of prometheus-adapter: the real one beside it, with the same file, arguments, Prometheus and objects."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,42 +9,19 @@ from typing import Any
 import httpx
 import pytest
 
-from app.clock import SystemClock
 from app.served_metrics import pod_summary
-from tests.e2e.adapter import answers, series
+from tests.e2e.adapter import answers
 from tests.e2e.adapter.cases import CASES, LISTS, RATED, Case
 from tests.e2e.adapter.differences import DIFFERENCES, expected
+from tests.e2e.adapter.scene import CONFIG, NEAR, scraped
 from tests.e2e.conftest import demand
 from tests.e2e.controlplane import ControlPlane, programs
 from tests.e2e.controlplane.waiting import wait_until
 from tests.e2e.kubeglance import Kubeglance
-from tests.e2e.objects import Inventory
 from tests.e2e.peer import PrometheusAdapter
-from tests.e2e.registration import NAMESPACE, SERVICE_ACCOUNT, grant_access
-from tests.e2e.sources import prometheus
-from tests.e2e.sources.exporter import Exporter
 from tests.e2e.sources.prometheus import PrometheusServer
 
 pytestmark = pytest.mark.e2e
-
-CONFIG = Path(__file__).parent / "adapter" / "config.yaml"
-NEAR = 0.02
-"""Part of a rate: one asks Prometheus a little later than the other."""
-
-OBJECTS = f"""
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {{name: adapter-objects}}
-rules:
-- {{apiGroups: ["", apps, batch, networking.k8s.io], resources: ["*"], verbs: [get, list, watch]}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {{name: adapter-objects}}
-roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: adapter-objects}}
-subjects: [{{kind: ServiceAccount, name: {SERVICE_ACCOUNT}, namespace: {NAMESPACE}}}]
-"""
-
 
 RULES = """
 rules:
@@ -85,15 +62,8 @@ class Both:
 
 @pytest.fixture(scope="module")
 def server(plane: ControlPlane) -> Iterator[PrometheusServer]:
-    """Objects, and a Prometheus that has scraped their series for long enough to know rates over 30 s."""
-    demand(prometheus.skip_reason() or programs.skip_reason(PrometheusAdapter.name))
-    grant_access(plane)
-    plane.apply(OBJECTS)
-    inventory = Inventory(plane)
-    with closing(inventory), Exporter(series.Told(SystemClock())) as exporter, PrometheusServer([exporter.target]) as started:
-        started.start()
-        series.make_objects(inventory)
-        wait_until("rates over 30 s", lambda: bool(started.query("count_over_time(plain[31s]) >= 30")), seconds=90)
+    demand(programs.skip_reason(PrometheusAdapter.name))
+    with scraped(plane) as started:
         yield started
 
 
