@@ -1,8 +1,6 @@
 """A PostgreSQL and a Redis that are killed, stand still and come back while kubeglance serves what they told: the shipped examples."""
 
-import base64
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -11,9 +9,9 @@ from tests.e2e.controlplane import ControlPlane
 from tests.e2e.controlplane.pki import FiledAuthority
 from tests.e2e.controlplane.waiting import wait_until
 from tests.e2e.declared import cool_resource, declaring, items, wait_for, write
-from tests.e2e.registration import NAMESPACE, SERVICE_ACCOUNT
 from tests.e2e.sources import postgresql, redis
 from tests.e2e.sources.collecting import example
+from tests.e2e.sources.grants import grants, secret, trusted
 from tests.e2e.sources.outages import OUTAGES, TIMES, Served, go_through
 from tests.e2e.sources.postgresql import PASSWORD, PostgreSQLServer
 from tests.e2e.sources.redis import RedisServer
@@ -22,32 +20,6 @@ from tests.e2e.stage import Stage
 pytestmark = pytest.mark.e2e
 
 COOL = "example.com/v1alpha1/coolresources"
-_GRANTS = f"""
-apiVersion: v1
-kind: Namespace
-metadata: {{name: shop}}
----
-apiVersion: v1
-kind: Namespace
-metadata: {{name: jobs}}
----
-apiVersion: v1
-kind: Namespace
-metadata: {{name: cool}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {{name: kubeglance-databases, namespace: {NAMESPACE}}}
-rules:
-- {{apiGroups: [""], resources: [secrets], resourceNames: [shop-db-reader, redis-reader], verbs: [get]}}
-- {{apiGroups: [""], resources: [configmaps], resourceNames: [shop-db-ca], verbs: [get]}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {{name: kubeglance-databases, namespace: {NAMESPACE}}}
-roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: kubeglance-databases}}
-subjects: [{{kind: ServiceAccount, name: {SERVICE_ACCOUNT}, namespace: {NAMESPACE}}}]
-"""
 
 
 @pytest.fixture(scope="module")
@@ -91,19 +63,12 @@ def stage(plane: ControlPlane, database: PostgreSQLServer, cache: RedisServer, t
     write(folder / "cool.yaml", cool_resource())
     groups = ["v1alpha1.shop.example.com", "v1alpha1.jobs.example.com", "v1alpha1.example.com"]
     with declaring(plane, "databases", f"--declarations={folder}", groups=groups) as made:
-        plane.apply(_GRANTS)
-        plane.apply([secret("shop-db-reader", username="reader", password=PASSWORD), secret("redis-reader", password=PASSWORD)])
-        authority = {"ca.crt": database.authority.pem.decode()}
-        plane.apply(
-            [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-db-ca", "namespace": NAMESPACE}, "data": authority}]
-        )
+        readers = [secret("shop-db-reader", username="reader", password=PASSWORD), secret("redis-reader", password=PASSWORD)]
+        read = [each["metadata"]["name"] for each in readers]
+        plane.apply(grants("kubeglance-databases", namespaces=["shop", "jobs", "cool"], secrets=read, config_maps=["shop-db-ca"]))
+        plane.apply([*readers, trusted("shop-db-ca", database.authority.pem)])
         wait_for(made, COOL)
         yield made
-
-
-def secret(name: str, **texts: str) -> dict[str, Any]:
-    data = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": NAMESPACE}, "data": data}
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Sources that are killed, stand still and come back while kubeglance serves what they told, through a real kube-apiserver."""
 
-import base64
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,9 +10,9 @@ from tests.e2e.controlplane import ControlPlane
 from tests.e2e.controlplane.pki import FiledAuthority
 from tests.e2e.controlplane.waiting import wait_until
 from tests.e2e.declared import cool_resource, declaring, items, wait_for, write
-from tests.e2e.registration import NAMESPACE, SERVICE_ACCOUNT
 from tests.e2e.sources import prometheus, rabbitmq
 from tests.e2e.sources.collecting import example
+from tests.e2e.sources.grants import grants, secret, trusted
 from tests.e2e.sources.outages import OUTAGES, TIMES, Served, go_through
 from tests.e2e.sources.prometheus import PrometheusServer
 from tests.e2e.sources.rabbitmq import PASSWORD, USER, RabbitMQServer
@@ -24,28 +22,7 @@ pytestmark = pytest.mark.e2e
 
 QUEUES = {"orders": 3, "mails": 1}
 COOL = "example.com/v1alpha1/coolresources"
-_GRANTS = f"""
-apiVersion: v1
-kind: Namespace
-metadata: {{name: mq}}
----
-apiVersion: v1
-kind: Namespace
-metadata: {{name: cool}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {{name: kubeglance-sources, namespace: {NAMESPACE}}}
-rules:
-- {{apiGroups: [""], resources: [secrets], resourceNames: [rabbitmq-reader], verbs: [get]}}
-- {{apiGroups: [""], resources: [configmaps], resourceNames: [rabbitmq-ca], verbs: [get]}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {{name: kubeglance-sources, namespace: {NAMESPACE}}}
-roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: kubeglance-sources}}
-subjects: [{{kind: ServiceAccount, name: {SERVICE_ACCOUNT}, namespace: {NAMESPACE}}}]
-"""
+READER = "rabbitmq-reader"
 
 
 @pytest.fixture(scope="module")
@@ -79,31 +56,15 @@ def stage(
     write(folder / "cool.yaml", cool_resource())
     groups = ["v1alpha1.msg.example.com", "v1alpha1.prom.example.com", "v1alpha1.example.com"]
     with declaring(plane, "outages", f"--declarations={folder}", groups=groups) as made:
-        plane.apply(_GRANTS)
-        plane.apply(secret(PASSWORD))
-        plane.apply(
-            json.dumps(
-                {
-                    "apiVersion": "v1",
-                    "kind": "ConfigMap",
-                    "metadata": {"name": "rabbitmq-ca", "namespace": NAMESPACE},
-                    "data": {"ca.crt": broker.authority.pem.decode()},
-                }
-            )
-        )
+        plane.apply(grants("kubeglance-sources", namespaces=["mq", "cool"], secrets=[READER], config_maps=["rabbitmq-ca"]))
+        plane.apply([secret(READER, password=PASSWORD), trusted("rabbitmq-ca", broker.authority.pem)])
         wait_for(made, COOL)
         yield made
 
 
-def secret(password: str) -> str:
-    encoded = base64.b64encode(password.encode()).decode()
-    metadata = {"name": "rabbitmq-reader", "namespace": NAMESPACE}
-    return json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"password": encoded}})
-
-
 def queues(broker: RabbitMQServer) -> dict[str, Any]:
     """deploy/examples/rabbitmq-queues.yaml, asked more often."""
-    basic = {"username": {"value": USER}, "password": {"valueFrom": {"secretKeyRef": {"name": "rabbitmq-reader", "key": "password"}}}}
+    basic = {"username": {"value": USER}, "password": {"valueFrom": {"secretKeyRef": {"name": READER, "key": "password"}}}}
     said = example("rabbitmq-queues.yaml", url=f"https://localhost:{broker.port}/api/queues", auth={"basic": basic})
     said["spec"] |= TIMES
     return said
@@ -174,10 +135,10 @@ def test_a_secret_that_changes(stage: Stage, broker: RabbitMQServer, of_broker: 
     broker.change_password("another secret of tests")
     try:
         wait_until("to be refused", lambda: of_broker.causes() == ["unauthorized"], seconds=60)
-        stage.plane.apply(secret("another secret of tests"))
+        stage.plane.apply([secret(READER, password="another secret of tests")])
         of_broker.wait_until_good()
     finally:
         broker.change_password(PASSWORD)
-        stage.plane.apply(secret(PASSWORD))
+        stage.plane.apply([secret(READER, password=PASSWORD)])
     of_broker.wait_until_good()
     assert "secret of tests" not in stage.replicas[0].log
