@@ -53,6 +53,35 @@ spec:
   insecureSkipTLSVerify: true
   service: {namespace: default, name: somebody-else, port: 443}
 """
+_METRICS = """
+apiVersion: kubeglance.io/v1alpha1
+kind: LiveMetric
+metadata: {name: registrar-hits}
+spec:
+  api: custom
+  name: hits
+  describes: {resource: pods}
+  source: {static: {items: [{pod: web-0, value: 7}]}}
+  items: response.items
+  sample: {object: {namespace: "'registrar'", name: item.pod}, value: item.value}
+---
+apiVersion: kubeglance.io/v1alpha1
+kind: LiveMetric
+metadata: {name: registrar-depth}
+spec:
+  api: external
+  name: depth
+  namespaces: [registrar]
+  source: {static: {items: [{value: 9}]}}
+  items: response.items
+  sample: {value: item.value}
+"""
+_METRICS_APIS = {
+    "v1beta1.custom.metrics.k8s.io": ("custom.metrics.k8s.io/v1beta1/namespaces/registrar/pods/web-0/hits", "7"),
+    "v1beta2.custom.metrics.k8s.io": ("custom.metrics.k8s.io/v1beta2/namespaces/registrar/pods/web-0/hits", "7"),
+    "v1beta1.external.metrics.k8s.io": ("external.metrics.k8s.io/v1beta1/namespaces/registrar/depth", "9"),
+}
+"""APIServices, what is asked of each, and its value."""
 _VIEWER = """
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -124,6 +153,11 @@ class Stage:
     def available(self, name: str) -> bool:
         service = self.get("apiservice", name) or {}
         return any(each["type"] == "Available" and each["status"] == "True" for each in service.get("status", {}).get("conditions", ()))
+
+    def values(self, question: str) -> list[str]:
+        """What kube-apiserver hands on of a metric, nothing where it is refused."""
+        answer = self.plane.kubectl("get", "--raw", f"/apis/{question}", check=False)
+        return [each["value"] for each in json.loads(answer.stdout)["items"]] if answer.returncode == 0 else []
 
     def authorities(self) -> int:
         """How many CAs kube-apiserver trusts now."""
@@ -209,6 +243,25 @@ def test_a_declared_group_comes_with_its_role_and_goes_with_it(stage: Stage) -> 
     wait_until("no role", lambda: stage.get("clusterrole", f"{SERVICE}:reader:example.com") is None, seconds=30)
     log = stage.registrar.text()
     assert log.index("v1alpha1.example.com", log.index("removed")) < log.rindex(f"{SERVICE}:reader:example.com")
+
+
+def test_the_metrics_apis_are_registered_while_there_are_metrics(stage: Stage) -> None:
+    """Each in all of its versions, Available, and answered through the aggregator; nobody is given a role for them.
+
+    That of custom metrics stays when the declared ones go: some of pods are built in.
+    """
+    path = stage.declarations / "metrics.yaml"
+    path.write_text(_METRICS, encoding="utf-8")
+    try:
+        for name, (question, value) in _METRICS_APIS.items():
+            wait_until(name, lambda name=name: stage.available(name), seconds=60)  # type: ignore[misc]  # mypy cannot infer a lambda with a default
+            wait_until(question, lambda question=question, value=value: stage.values(question) == [value], seconds=30)  # type: ignore[misc]  # as above
+        roles = stage.plane.kubectl("get", "clusterroles", "-o", "name").stdout
+        assert f"{SERVICE}:reader:custom.metrics.k8s.io" not in roles
+    finally:
+        path.unlink()
+    wait_until("no external metrics", lambda: stage.get("apiservice", "v1beta1.external.metrics.k8s.io") is None, seconds=60)
+    assert stage.available("v1beta2.custom.metrics.k8s.io")
 
 
 def test_a_group_of_somebody_else_is_refused(stage: Stage) -> None:
