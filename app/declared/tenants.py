@@ -9,12 +9,13 @@ sources that reach its hosts only; app/declared/check.py holds it to that.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from app.declared.files import Files
 from app.errors import KubeglanceError
 from app.wire.object_names import is_group, is_label
 
@@ -55,12 +56,28 @@ def parse_tenants(text: str) -> dict[str, Tenant]:
     return tenants
 
 
-def read_tenants(path: Path) -> dict[str, Tenant]:
-    """The tenants of a file. Raises TenantsError."""
-    try:
-        return parse_tenants(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as exc:
-        raise TenantsError(f"cannot be read: {exc}") from exc
+class TenantsFile:
+    """The file of --tenants, which is looked at again and again: one that stays as it is is neither read nor parsed anew."""
+
+    def __init__(self, path: Path, wall: Callable[[], float]) -> None:
+        """`wall` gives Unix seconds."""
+        self._path = path
+        self._file = Files((path,), wall)
+        self._parsed: tuple[str, dict[str, Tenant]] | None = None
+
+    def read(self) -> dict[str, Tenant]:
+        """The tenants of now. Blocks. Raises TenantsError, as often as it is asked while the file cannot be used."""
+        if self._path.is_dir():
+            raise TenantsError("is a folder: name the file")
+        found = self._file.look()
+        if not found:
+            raise TenantsError("does not exist")
+        if found[0].fault:
+            raise TenantsError(found[0].fault)
+        content = found[0].content
+        if self._parsed is None or self._parsed[0] != content:
+            self._parsed = (content, parse_tenants(content))
+        return self._parsed[1]
 
 
 def _tenant(namespace: str, said: Any, faults: list[str]) -> Tenant:

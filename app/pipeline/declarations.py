@@ -6,7 +6,6 @@ As long as nothing is declared nothing is loaded either: models, checks and expr
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -15,7 +14,7 @@ import structlog
 from app.clock import Clock
 from app.declared.config_maps import ConfigMaps, declarations_in
 from app.declared.files import Files
-from app.declared.tenants import Tenant, TenantsError, read_tenants
+from app.declared.tenants import Tenant, TenantsError, TenantsFile
 from app.declared.texts import Text
 from app.kube.client import KubeClient
 from app.kube.decode import ConfigMapRecord
@@ -76,6 +75,7 @@ class Declarations:
         self._engine: Engine | None = None
         self._files = Files(places.paths, clock.wall)
         self._config_maps: dict[str, tuple[ConfigMaps, Reflector[ConfigMapRecord]]] = {}
+        self._tenants_file = TenantsFile(places.tenants, clock.wall) if places.tenants is not None else None
         self._tenants: dict[str, Tenant] = {}
         self._warned: set[str] = set()
         self._news = asyncio.Event()
@@ -155,10 +155,10 @@ class Declarations:
 
     async def _read_tenants(self) -> None:
         """The tenants of now; those of before while the file cannot be used."""
-        if self._places.tenants is None:
+        if self._tenants_file is None:
             return
         try:
-            self._tenants = await self._apart(partial(read_tenants, self._places.tenants))
+            self._tenants = await self._apart(self._tenants_file.read)
         except TenantsError as exc:
             self._warn({f"--tenants: {self._places.tenants}: {line}" for line in str(exc).splitlines()}, "--tenants")
         else:

@@ -81,7 +81,7 @@ PROPERTIES = {
     "app.declared.cel_syntax:parse": "declared.test_cel:test_no_text_and_no_value_crashes_it",
     "app.declared.jsonpath:parse": "declared.test_jsonpath:test_no_text_crashes_it",
     "app.declared.tenants:parse_tenants": "declared.test_tenants:test_no_file_crashes_it",
-    "app.declared.tenants:read_tenants": "declared.test_tenants:test_no_file_crashes_it",
+    "app.declared.tenants:TenantsFile": "declared.test_tenants:test_no_file_crashes_it",
     "app.declared.check:check": "declared.test_check:test_no_declaration_crashes_the_checker",
     "app.declared.documents:read": "declared.test_documents:test_no_text_crashes_the_reader",
     "app.declared.json_text:tree": "declared.test_documents:test_json_reads_as_the_library_reads_it",

@@ -1,6 +1,7 @@
 """The operator's file that says what other namespaces may declare."""
 
 import contextlib
+import os
 import tempfile
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.declared.tenants import Tenant, TenantsError, parse_tenants, read_tenants
+from app.clock import SystemClock
+from app.declared.tenants import Tenant, TenantsError, TenantsFile, parse_tenants
 
 
 def test_tenants_are_read_by_namespace() -> None:
@@ -55,13 +57,40 @@ def test_all_faults_are_told_at_once() -> None:
     assert len(str(caught.value).splitlines()) == 4
 
 
-def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path) -> None:
-    """It says why, and is no traceback."""
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("none", "does not exist"),
+        ("folder", "is a folder"),
+        ("odd", "cannot be read"),
+        ("pipe", "is no file"),
+        ("large", "of which at most"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path, name: str, reason: str) -> None:
+    """It says why, each time, is no traceback, and keeps nobody waiting."""
+    (tmp_path / "folder").mkdir()
     (tmp_path / "odd").write_bytes(b"\xff")
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "large").open("wb") as large:
+        large.truncate(2**30)
+    file = TenantsFile(tmp_path / name, SystemClock().wall)
 
-    for path in (tmp_path / "none", tmp_path, tmp_path / "odd"):
-        with pytest.raises(TenantsError, match="cannot be read"):
-            read_tenants(path)
+    for _ in range(2):
+        with pytest.raises(TenantsError, match=reason):
+            file.read()
+
+
+def test_a_file_that_stays_as_it_is_is_not_parsed_again(tmp_path: Path) -> None:
+    """It is looked at each second: the same tenants, until what is in it is another."""
+    path = tmp_path / "tenants.yaml"
+    path.write_text("shop: {groups: [shop.example.com]}", encoding="utf-8")
+    file = TenantsFile(path, SystemClock().wall)
+    first = file.read()
+
+    assert file.read() is first
+    path.write_text("bank: {}", encoding="utf-8")
+    assert file.read() == {"bank": Tenant()}
 
 
 @given(
@@ -76,4 +105,4 @@ def test_no_file_crashes_it(content: bytes) -> None:
     """Tenants, or all that is wrong."""
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(TenantsError):
         (Path(folder) / "tenants.yaml").write_bytes(content)
-        read_tenants(Path(folder) / "tenants.yaml")
+        TenantsFile(Path(folder) / "tenants.yaml", SystemClock().wall).read()
