@@ -10,7 +10,9 @@
 The first route that takes a metric has it. A path of a CA is one from the file's own folder.
 """
 
+import errno
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -105,11 +107,18 @@ def parse_routes(text: str | bytes, file: str, folder: Path) -> tuple[Route, ...
 def read_routes(path: Path) -> tuple[Route, ...]:
     """The routes of a file. Raises RoutesError."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        content = _content(path)
     except OSError as exc:
         raise RoutesError(f"{FLAG}={path}: cannot be read: {exc.strerror}") from exc
     return parse_routes(content, str(path), path.parent)
+
+
+def _content(path: Path) -> bytes:
+    """What is in a file, no more than a little over MAX_BYTES of it. Raises OSError, for a pipe too: its reader would wait for ever."""
+    if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+        raise OSError(errno.EINVAL, "it is no file")
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 def _routes(value: Any, folder: Path, routes: list[Route]) -> list[Finding]:
@@ -149,8 +158,11 @@ def _route(spec: RouteSpec, here: FieldPath, folder: Path) -> tuple[Route, list[
     ca_file = folder / spec.ca
     ca = b""
     try:
-        ca = ca_file.read_bytes()
-        client_context(ca_file)
+        ca = _content(ca_file)
+        if len(ca) > MAX_BYTES:
+            findings.append(Finding((*here, "ca"), f"{ca_file} is more than {MAX_BYTES} bytes", "a PEM file"))
+        else:
+            client_context(ca_file)
     except OSError as exc:
         findings.append(Finding((*here, "ca"), f"{ca_file} cannot be read: {exc.strerror}", "a PEM file"))
     except KubeError as exc:

@@ -195,13 +195,16 @@ class Routes:
         return Routed(route, Backend(route, self._credentials, self._clock, self._metrics, dialer=self._dialer()), self._clock)
 
     async def _reread(self) -> None:
-        """Read the file if it, or a CA that it names, is another. A file that cannot be used leaves the routes as they are."""
+        """Read the file if it, or a CA that it names, is another. A file that cannot be used leaves the routes as they are.
+
+        It is read again each time, for what is wrong with it may be a CA that is in no route yet.
+        """
         signature = self._signature()
-        if signature == self._seen:
+        if signature == self._seen and not self._fault:
             return
         self._seen = signature
         try:
-            routes = read_routes(self._file)
+            routes = await asyncio.to_thread(read_routes, self._file)
             known = {routed.route: routed for routed in self._routed}
             after = [known[route] if route in known else self._start(route) for route in routes]
         except KubeglanceError as exc:
@@ -220,14 +223,14 @@ class Routes:
         _log.info("the routes to other adapters are new", routes=[route.name for route in routes])
         self._changed()
 
-    def _signature(self) -> tuple[tuple[int, int, int] | None, ...]:
+    def _signature(self) -> tuple[tuple[int, ...] | None, ...]:
         """Of the file and of the CAs what changes when they do."""
         return tuple(map(_stat, (self._file, *(routed.route.ca_file for routed in self._routed))))
 
 
-def _stat(file: Path) -> tuple[int, int, int] | None:
+def _stat(file: Path) -> tuple[int, ...] | None:
     try:
         found = file.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -1,6 +1,7 @@
 """app/federation/config.py: the file of routes, all that can be wrong in it, and which questions a route takes."""
 
 import contextlib
+import os
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,18 @@ def test_faults(text: str, faults: list[str], folder: Path) -> None:
     told = str(caught.value).split("\n")
     assert len(faults) == len(told), told
     assert all(line.startswith(fault) for line, fault in zip(told, faults, strict=True)), told
+
+
+def test_what_is_no_file_keeps_nobody_waiting(folder: Path, tmp_path: Path) -> None:
+    """A pipe has no end until somebody writes; of a CA no more is read than a CA can have."""
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "large.crt").open("wb") as large:
+        large.truncate(2**30)
+    with pytest.raises(RoutesError, match="cannot be read: it is no file"):
+        read_routes(tmp_path / "pipe")
+    for ca, fault in (("pipe", "cannot be read: it is no file"), ("large.crt", "is more than ")):
+        with pytest.raises(RoutesError, match=fault):
+            parse_routes(f"routes:\n- {ONE.format('').replace('ca.crt', str(tmp_path / ca))}", "routes.yaml", folder)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

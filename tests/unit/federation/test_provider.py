@@ -259,6 +259,18 @@ async def test_a_file_that_changes(whole: Whole) -> None:
     assert [Decimal(7)] == await values(routes, DEPTH)
 
 
+async def test_a_ca_that_comes_after_the_file(whole: Whole) -> None:
+    """The file is the same then; a route is there as soon as all that it names is."""
+    routes = whole.start(CUSTOM_ROUTE)
+    whole.write(KEDA_ROUTE.replace("ca.crt", "late.crt"))
+    await routes.turn()
+    assert ["pods/hits", "nodes/load"] == whole.listed()
+    (whole.folder / "late.crt").write_bytes((whole.folder / "ca.crt").read_bytes())
+    await routes.turn()
+
+    assert ["depth"] == whole.listed()
+
+
 async def test_another_ca_is_another_route(whole: Whole) -> None:
     """Connections that an older one verified are not used any more."""
     routes = whole.start(KEDA_ROUTE)
