@@ -4,6 +4,7 @@ CollectError            the source did not give what was asked: a cause, a messa
 └── NoData              it answered properly, and there is nothing to report
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Protocol
 
@@ -99,7 +100,7 @@ class Batch(Struct, frozen=True):
     """
 
     node: Sample | None
-    pods: dict[tuple[str, str], PodSamples]
+    pods: Mapping[tuple[str, str], PodSamples]
     dropped: int = 0
     agent_started: int | None = None
     layout: object = None

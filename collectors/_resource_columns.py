@@ -16,7 +16,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from msgspec import DecodeError, Meta, Struct
 from msgspec.json import Decoder
 
-from collectors._base import Batch, PodSamples, Sample
+from collectors._base import Batch
+from collectors._pod_columns import Key, Places, PodColumns
 from collectors._resource_lines import CPU, MAX_INT64, MEMORY, START, SWAP, Series, read_series, take_lines
 
 _CPU, _MEMORY, _START, _SWAP = (f"container_{family}".encode() for family in (CPU, MEMORY, START, SWAP))
@@ -36,7 +37,6 @@ _STARTS = Decoder(list[Annotated[float, Meta(ge=1, le=9e9)]])
 _BYTES = Decoder(list[Annotated[int, Meta(ge=0, le=2**53)]], strict=False)
 """Not strict: 5.3776384e+07 is a whole number too. Up to 2**53 it is the same whether read as a float or not."""
 
-Key = tuple[str, str]
 Number = TypeVar("Number", int, float)
 
 
@@ -71,18 +71,15 @@ class _Columns(NamedTuple):
 class Layout(Struct, frozen=True, gc=False):
     """What is known of a body before its values are read. It holds for every body of its `shape`.
 
-    `cpu`, `memory` and `swap` put a column, with one more value at its end, into the order of `names` and `started`; that value stands
-    where the family has no line of a container. `ends` tells where in that order the containers of each of `pods` end.
+    `cpu`, `memory` and `swap` put a column, with one more value at its end, into the order of `places`; that value stands where the family
+    has no line of a container.
     """
 
     shape: int
     cpu: "itemgetter[Any]"
     memory: "itemgetter[Any]"
     swap: "itemgetter[Any]"
-    names: tuple[str, ...]
-    started: tuple[int | None, ...]
-    pods: tuple[Key, ...]
-    ends: tuple[int, ...]
+    places: Places
 
 
 def read_columns(body: bytes, now: int, layout: object) -> Batch | None:
@@ -172,30 +169,17 @@ def _numbers(parts: list[bytes], decoder: Decoder[list[Number]], *, last: bool =
     return numbers if len(numbers) == len(parts) else None  # a part with a comma may be two
 
 
-def _pods(layout: Layout, columns: _Columns) -> dict[Key, PodSamples]:
+def _pods(layout: Layout, columns: _Columns) -> PodColumns:
     """Samples of containers, by (namespace, pod), in the order in which the body tells of them."""
     cpu, memory, swap, _ = columns
-    samples = tuple(
-        [
-            Sample(name=name, cpu=usage, cpu_time=time, memory=used, memory_time=memory_time, started=started, swap=swapped)
-            for name, usage, time, used, memory_time, started, swapped in zip(
-                layout.names,
-                layout.cpu((*[round(value * 1e9) for value in cpu.values], None)),
-                layout.cpu((*cpu.times, 0)),
-                layout.memory((*memory.values, None)),
-                layout.memory((*memory.times, 0)),
-                layout.started,
-                layout.swap((*swap.values, None)),
-                strict=False,
-            )
-        ]
+    return PodColumns(
+        layout.places,
+        cpu=layout.cpu((*[round(value * 1e9) for value in cpu.values], None)),
+        times=layout.cpu((*cpu.times, 0)),
+        memory=layout.memory((*memory.values, None)),
+        memory_times=layout.memory((*memory.times, 0)),
+        swap=layout.swap((*swap.values, None)),
     )
-    pods: dict[Key, PodSamples] = {}
-    begin = 0
-    for key, end in zip(layout.pods, layout.ends, strict=True):
-        pods[key] = PodSamples(uid="", containers=samples[begin:end])
-        begin = end
-    return pods
 
 
 def _learn(columns: _Columns, last: Layout | None) -> Layout | None:
@@ -210,7 +194,7 @@ def _learn(columns: _Columns, last: Layout | None) -> Layout | None:
     starts = _starts(columns.starts, known)
     if cpu is None or memory is None or swap is None or starts is None:
         return None
-    keys = {key: key for key in last.pods} if last is not None else {}
+    keys = {key: key for key in last.places.pods} if last is not None else {}
     pods: dict[Key, list[Series]] = {}
     for series in {**cpu, **memory}:
         key = series[:2]
@@ -227,10 +211,12 @@ def _learn(columns: _Columns, last: Layout | None) -> Layout | None:
         cpu=order(cpu),
         memory=order(memory),
         swap=order(swap),
-        names=tuple([name for _, _, name in ordered]),
-        started=tuple([starts.get(series) for series in ordered]),
-        pods=tuple(pods),
-        ends=tuple(accumulate(map(len, pods.values()))),
+        places=Places(
+            names=tuple([name for _, _, name in ordered]),
+            started=tuple([starts.get(series) for series in ordered]),
+            pods=tuple(pods),
+            ends=tuple(accumulate(map(len, pods.values()))),
+        ),
     )
 
 

@@ -4,9 +4,10 @@ Each object has a place, which stays while the object changes. Order and labels 
 values of old objects, leaves both as they are.
 """
 
+from array import array
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, Protocol, overload
 from weakref import WeakSet
 
 from msgspec import Struct
@@ -32,10 +33,29 @@ class Item(Struct, gc=False, weakref=False):
     entry: bytes | None = None
 
 
+class Late(Protocol):
+    """Objects that are brought up to date when they are looked at. They are known by numbers.
+
+    An object is up to date if what `seen` has of it is `turn`.
+    """
+
+    turn: int
+    seen: "array[int]"
+
+    def look(self, number: int, /) -> None:
+        """Bring an object up to date."""
+        ...
+
+
 class Place(Struct, gc=False, weakref=False):
-    """Where an object stands: `item` is the object as it is now."""
+    """Where an object stands: `item` is the object as it is now, or, of one that may be `late`, as it was when it was looked at last.
+
+    `late` knows it by the number `number`.
+    """
 
     item: Item
+    late: Late | None = None
+    number: int = 0
 
 
 def _name(place: Place) -> str:
@@ -49,8 +69,10 @@ class Snapshot(Sequence[Item]):
     collection tells it, as long as anybody has it, what is about to be replaced.
     """
 
-    def __init__(self, places: list[Place]) -> None:
+    def __init__(self, places: list[Place], *, late: bool) -> None:
+        """`late` tells whether any of them may be late. While the snapshot is there none becomes late."""
         self._places = places
+        self._late = late
         self._replaced: dict[int, Item] = {}
 
     def before_replacing(self, place: Place) -> None:
@@ -70,10 +92,15 @@ class Snapshot(Sequence[Item]):
         replaced = self._replaced
         if isinstance(index, int):
             place = self._places[index]
+            if self._late:
+                _look([place])
             return replaced.get(id(place)) or place.item
+        places = self._places[index]
+        if self._late:
+            _look(places)
         if not replaced:
-            return [place.item for place in self._places[index]]
-        return [replaced.get(id(place)) or place.item for place in self._places[index]]
+            return [place.item for place in places]
+        return [replaced.get(id(place)) or place.item for place in places]
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self[:])
@@ -114,6 +141,14 @@ class _Namespace:
             del self.by_labels[labels]
 
 
+def _look(places: Iterable[Place]) -> None:
+    """Bring those up to date that are late."""
+    for place in places:
+        late = place.late
+        if late is not None and late.seen[place.number] != late.turn:
+            late.look(place.number)
+
+
 def _take_out(places: list[Place], place: Place) -> None:
     del places[bisect_left(places, _name(place), key=_name)]
 
@@ -129,6 +164,7 @@ class Collection:
         self._places: dict[Key, Place] = {}
         self._namespaces: SortedDict[str, _Namespace] = SortedDict()
         self._snapshots: WeakSet[Snapshot] = WeakSet()
+        self._followed = False
         self.why = why
         self.version = version
 
@@ -137,14 +173,28 @@ class Collection:
 
     def get(self, key: Key) -> Item | None:
         place = self._places.get(key)
+        if place is None:
+            return None
+        if place.late is not None:
+            _look((place,))
+        return place.item
+
+    def known(self, key: Key) -> Item | None:
+        """The object as it was when it was looked at last."""
+        place = self._places.get(key)
         return place.item if place is not None else None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody reads a snapshot: what becomes late now would be lost to it."""
+        return len(self._snapshots) > 0
 
     def snapshot(self, namespace: str | None = None) -> Snapshot:
         """All items, or those of one namespace, in order. The sequence does not change afterwards."""
         places: list[Place] = []
         for each in self._in(namespace):
             places += each.places
-        snapshot = Snapshot(places)
+        snapshot = Snapshot(places, late=self._followed)
         self._snapshots.add(snapshot)
         return snapshot
 
@@ -165,6 +215,8 @@ class Collection:
             alike = [place for places in taken for place in places]
             if len(taken) > 1:
                 alike.sort(key=_name)
+            if self._followed:
+                _look(alike)
             items += [place.item for place in alike]
         return items
 
@@ -193,6 +245,21 @@ class Collection:
             place = self._places.pop(key, None)
             if place is not None:
                 self._leave(key[0], place)
+        self.version = version
+
+    def follow(self, key: Key, late: Late | None, number: int = 0) -> None:
+        """From now on an object may be late, and is known by `number`; None: it is not late any more. For the publisher only."""
+        place = self._places.get(key)
+        if place is not None:
+            place.late, place.number = late, number
+            self._followed = True
+
+    def renew(self, item: Item) -> None:
+        """Put an item in the place of one that was late, with the same labels. For the publisher only."""
+        self._places[item.key].item = item
+
+    def has_late(self, version: int) -> None:
+        """Some of what may be late became so: what is read now is of `version`. For the publisher only."""
         self.version = version
 
     def _leave(self, namespace: str, place: Place) -> None:

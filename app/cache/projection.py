@@ -39,16 +39,11 @@ class Projection(NamedTuple):
 
         Nothing is encoded here: most objects change more than once between two reads.
         """
-        _, project, collection = self
+        collection = self.collection
         items, gone = [], []
         for key, record, usage in subjects:
-            old = collection.get(key)
-            value = None
-            if record is not None:
-                try:
-                    value = project(record, usage)
-                except Exception:  # noqa: BLE001 - an odd subject costs its object only: the caller is a task that the process lives by
-                    _log.exception("an object cannot be made and is left out; please report it", kind=self.subject.value, key=key)
+            old = collection.known(key)
+            value = self._value(key, record, usage) if record is not None else None
             if record is None or value is None:
                 if old is not None:
                     gone.append(key)
@@ -56,3 +51,16 @@ class Projection(NamedTuple):
                 items.append(Item(key, record.labels, version, value))
         if items or gone:
             collection.replace(items, gone, version)
+
+    def renew(self, record: PodRecord, usage: PodUsage, version: int) -> None:
+        """Bring the object of a pod up to date that was late: its version, which the collection has had since, is one of then."""
+        old, value = self.collection.known(record.key), self._value(record.key, record, usage)
+        if old is not None and value is not None and old.value != value:
+            self.collection.renew(Item(record.key, record.labels, version, value))
+
+    def _value(self, key: Key, record: NodeRecord | PodRecord, usage: NodeUsage | PodUsage | None) -> Any:
+        try:
+            return self.project(record, usage)
+        except Exception:  # noqa: BLE001 - an odd subject costs its object only: the caller is a task that the process lives by
+            _log.exception("an object cannot be made and is left out; please report it", kind=self.subject.value, key=key)
+            return None

@@ -24,6 +24,9 @@ ZERO_TRUSTED_AFTER = 60 * SECOND
 """Kubelets preset usageNanoCores to 0 until they have two stats; a 0 is believed when container and kubelet are older than this."""
 TOGETHER = 60 * SECOND
 """CPU and memory that were measured further apart than this are not one value."""
+LEAP = 60 * SECOND
+"""Between two samples of a series a kubelet's clock may go so far further than ours: its statistics come late sometimes. By more it was
+set, or the stamp is wild: a pair over a leap would give a rate near 0."""
 SAME_START = 1 * SECOND
 """Starts that differ by no more than this are one start, told by sources of different precision."""
 

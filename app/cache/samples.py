@@ -5,24 +5,22 @@ The time to live of a sample counts, on the monotonic clock, from when its own t
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.cache.rates import Step
+from app.cache.rates import LEAP, Step
+from app.cache.step_columns import StepColumns
 from app.cache.values import PodUsage
 from app.kube.records import ContainerRecord, Key, PodRecord
-from collectors._base import Batch, Sample
+from collectors._base import Batch, PodSamples, Sample
 
 NODE: Key = ("", "")
 """The key under which a node's own series stands beside those of its pods."""
 MIN_TTL = 60.0
-LEAP = 60 * 10**9
-"""Between two samples of a series a kubelet's clock may go so far (ns) further than ours: its statistics come late sometimes. By more
-it was set, or the stamp is wild: a pair over a leap would give a rate near 0."""
 _NODE_ITSELF = (ContainerRecord("", running=True),)
 """A node has one series, of nobody's container."""
 
@@ -66,12 +64,14 @@ class Source(Struct, frozen=True):
 class Series(Struct):
     """All series of one (node, source), by pod; the node's own is at NODE, alone.
 
+    `columns` has where pods stand that go on as ever, if there are any; `steps` is where they stood when they were looked at last.
     `ends` is a time before which none of them ends, infinite while none lives. `settled` is what Samples.settled answers, None when that is
     to be found out.
     """
 
     source: Source
     steps: dict[Key, Steps]
+    columns: StepColumns | None = None
     ends: float = math.inf
     settled: bool | None = None
 
@@ -81,6 +81,8 @@ class Series(Struct):
         return steps[position] if steps is not None else None
 
 
+Told = tuple[Key, PodSamples]
+"""A pod, and what a batch tells of it."""
 Stepped = tuple[PodRecord, PodUsage | None]
 """A pod of which some series stepped, and the usage that their source makes of it, where that is known already."""
 
@@ -113,6 +115,11 @@ class Samples:
         first of its series would have ended without them, and goes in again for those that live on. An entry that no Series stands behind
         any more is dropped when its time comes."""
 
+    @property
+    def now(self) -> float:
+        """Monotonic seconds, as of the last `tick`."""
+        return self._now
+
     def tick(self) -> None:
         """Let time go on."""
         self._now = self._timer()
@@ -140,8 +147,8 @@ class Samples:
         """What is known of a node, by source, dead series among it."""
         return self._series.get(node, {})
 
-    def take(self, node: str, source: Source, batch: Batch, pods: Mapping[Key, PodRecord]) -> Taken:
-        """Put a batch in.
+    def take(self, node: str, source: Source, batch: Batch, pods: Mapping[Key, PodRecord], told: Iterable[Told] | None = None) -> Taken:
+        """Put a batch in; of its pods, where `told` says which, these only: others have gone on by columns.
 
         `pods` are those that run on this node. Samples of other pods, of another instance of the pod or the container, and of containers
         that its spec does not name are dropped: kubelet text is hostile.
@@ -151,16 +158,16 @@ class Samples:
         intake = _Intake(series, scrape)
         itself = batch.node is not None and intake.advance(NODE, _NODE_ITSELF, (batch.node,))
         known, steady, stepped = series.steps, source.steady, list[Stepped]()
-        for key, told in batch.pods.items():
+        for key, said in batch.pods.items() if told is None else told:
             pod = pods.get(key)
-            if pod is None or (told.uid and told.uid != pod.kubelet_uid):
+            if pod is None or (said.uid and said.uid != pod.kubelet_uid):
                 continue
             before = known.get(pod.key)
-            after = steady(pod, before, told.containers, scrape) if steady and before else None
+            after = steady(pod, before, said.containers, scrape) if steady and before else None
             if after is not None:
                 known[pod.key], usage = after
                 stepped.append((pod, usage))
-            elif intake.advance(pod.key, pod.containers, told.containers):
+            elif intake.advance(pod.key, pod.containers, said.containers):
                 stepped.append((pod, None))
         if series.ends == math.inf and (itself or stepped):
             series.ends = self._now + source.ttl
@@ -249,9 +256,17 @@ class _Intake:
 
 
 def _end(series: Series, now: float) -> set[Key]:
-    """End what outlived its time; the keys that lost a series."""
-    ttl = series.source.ttl
-    living = [(key, step.advanced) for key, steps in series.steps.items() for step in steps if step is not None and not step.dead]
+    """End what outlived its time; the keys that lost a series. What is in columns lives: whoever outlived its time has left them."""
+    ttl, columns = series.source.ttl, series.columns
+    elsewhere = columns.living() if columns is not None else {}
+    living = [*elsewhere.items()]
+    living += [
+        (key, step.advanced)
+        for key, steps in series.steps.items()
+        if key not in elsewhere
+        for step in steps
+        if step is not None and not step.dead
+    ]
     lost = {key for key, advanced in living if advanced + ttl <= now}
     for key in lost:
         series.steps[key] = tuple(_ended(step) if step is not None and step.advanced + ttl <= now else step for step in series.steps[key])

@@ -5,9 +5,10 @@ sample and app/cache/usage.py of the pod, and a property test holds it to that; 
 """
 
 from collections.abc import Sequence
+from operator import attrgetter
 
-from app.cache.rates import MIN_WINDOW, SECOND, SUMMARY_WINDOW, TOGETHER, Step
-from app.cache.samples import LEAP, Scrape, SteadyFunction, Steps
+from app.cache.rates import LEAP, MIN_WINDOW, SECOND, SUMMARY_WINDOW, TOGETHER, Step
+from app.cache.samples import Scrape, SteadyFunction, Steps
 from app.cache.values import PodUsage
 from app.kube.records import PodRecord
 from collectors._base import Sample
@@ -73,6 +74,13 @@ def _steady(*, told_rates: bool) -> SteadyFunction:
         return after, PodUsage(running, earliest.time, earliest.window, source)
 
     return steady
+
+
+def worked_out(pod: PodRecord, before: Steps, running: tuple[Step, ...], source: str) -> tuple[Steps, PodUsage]:
+    """What becomes of a pod that stood at `before` when the containers that run stand at `running`, one or more."""
+    earliest = min(running, key=attrgetter("time"))
+    after = running if len(running) == len(before) else _beside(pod, before, running)
+    return after, PodUsage(running, earliest.time, earliest.window, source)
 
 
 def _beside(pod: PodRecord, before: Steps, running: tuple[Step, ...]) -> Steps:

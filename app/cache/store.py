@@ -4,17 +4,21 @@ What joins a sample with a pod is evaluated again when *either* changes, so ther
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from app.cache.cluster import NodeChange, Nodes, PodChange, Pods
 from app.cache.projection import Known, Projection, Subject
 from app.cache.reasons import Knowledge, Trouble, node_reason, pod_reason
-from app.cache.samples import NODE, Samples, Series, Source, Stepped
+from app.cache.samples import NODE, Samples, Series, Source, Stepped, Told
+from app.cache.steady import worked_out
+from app.cache.step_columns import StepColumns
 from app.cache.usage import node_usage, pod_usage
 from app.cache.values import NodeUsage, PodUsage
 from app.cache.versions import Versions
 from app.clock import Clock
 from app.kube.records import Key, NodeRecord, PodRecord
-from collectors._base import Batch, CollectError
+from collectors._base import Batch, CollectError, PodSamples
+from collectors._pod_columns import PodColumns
 
 _NODES_A_STEP = 4
 
@@ -41,6 +45,7 @@ class Store:
         self._better = {source.name: frozenset(other.name for other in sources[:position]) for position, source in enumerate(sources)}
         """By source: those that are preferred to it."""
         self._projections = projections
+        self._of_pods = [projection for projection in projections if projection.subject is Subject.POD]
         self._versions = versions
         self._clock = clock
         self._node_usage: dict[str, NodeUsage] = {}
@@ -61,10 +66,13 @@ class Store:
             return True
         self._end(node)  # what ended before this batch came must not be taken for its doing
         self._troubles.setdefault(node, {}).pop(source, None)
-        taken = self._samples.take(node, self._sources[source], batch, self._pods.on_node(node))
+        version = self._versions.next()
+        told = self._step_columns(node, source, batch, version)
+        taken = self._samples.take(node, self._sources[source], batch, self._pods.on_node(node), told)
         for key in taken.set_back:
             self._last.pop(("", node) if key == NODE else key, None)
-        self._refresh(node, self._not_served_better(taken.pods, source), itself=taken.node)
+        self._refresh(node, self._not_served_better(taken.pods, source), version, itself=taken.node)
+        self._join_columns(node, source, batch, taken.pods, version)
         return self._samples.settled(node, self._sources[source])
 
     def failed(self, node: str, source: str, error: CollectError) -> None:
@@ -108,10 +116,85 @@ class Store:
 
     def _end(self, node: str) -> None:
         """End what outlived its time on a node, and publish."""
+        now = self._samples.now
+        for series in self._samples.series(node).values():
+            if series.columns is not None and series.ends <= now:
+                for place in series.columns.outlived(now - series.source.ttl):
+                    self._leave_columns(series.columns, place)
         lost = self._samples.end(node)
         if lost:
-            on_node = self._pods.on_node(node)
-            self._refresh(node, [(pod, None) for key in lost if (pod := on_node.get(key)) is not None], itself=NODE in lost)
+            pods = self._pods.on_node(node)
+            ended = [(pod, None) for key in lost if (pod := pods.get(key)) is not None]
+            self._refresh(node, ended, self._versions.next(), itself=NODE in lost)
+
+    # Pods that go on as ever: app/cache/step_columns.py
+
+    def _step_columns(self, node: str, source: str, batch: Batch, version: int) -> Iterable[Told]:
+        """Step by columns what goes on; what is told of the others."""
+        pods = batch.pods
+        series = self._samples.series(node).get(source)
+        columns = series.columns if series is not None else None
+        if series is None or columns is None:
+            return pods.items()
+        if not isinstance(pods, PodColumns) or pods.places is not columns.places or self._is_held():
+            self._end_columns(series, columns)
+            return pods.items()
+        turn = columns.turn
+        for place in columns.step(pods, self._samples.now, version):
+            self._leave_columns(columns, place)
+        if columns.turn != turn:
+            for projection in self._of_pods:
+                projection.collection.has_late(version)
+        keys = pods.places.pods
+        return [(keys[place], PodSamples(uid="", containers=pods.samples(place))) for place in columns.others]
+
+    def _join_columns(self, node: str, source: str, batch: Batch, stepped: Sequence[Stepped], version: int) -> None:
+        """Have those pods go on by columns from now on that this source serves, and that did nothing else this time."""
+        steady = {pod.key: usage for pod, usage in stepped if usage is not None and self._pod_usage.get(pod.key) is usage}
+        if not steady or not isinstance(batch.pods, PodColumns) or self._is_held():
+            return
+        series, places, pods = self._samples.series(node)[source], batch.pods.places, self._pods.on_node(node)
+        columns = series.columns
+        if columns is None:
+            columns = series.columns = StepColumns(places, partial(self._work_out, series))
+        for place, key in enumerate(places.pods):
+            usage = steady.get(key)
+            if usage is not None:
+                columns.join(place, pods[key], series.steps[key], version)
+                for projection in self._of_pods:
+                    projection.collection.follow(key, columns, place)
+
+    def _leave_columns(self, columns: StepColumns, place: int) -> None:
+        """Have a pod stand where others do, as it is now."""
+        columns.look(place)
+        for projection in self._of_pods:
+            projection.collection.follow(columns.places.pods[place], None)
+        columns.leave(place)
+
+    def _end_columns(self, series: Series, columns: StepColumns) -> None:
+        for place in columns.here():
+            self._leave_columns(columns, place)
+        series.columns = None
+
+    def _leave_with(self, pod: PodRecord) -> None:
+        """The same, of a pod of which something is new."""
+        for series in self._samples.series(pod.node).values():
+            if series.columns is not None and (place := series.columns.place(pod.key)) is not None:
+                self._leave_columns(series.columns, place)
+
+    def _work_out(self, series: Series, columns: StepColumns, place: int) -> None:
+        """Publish what a pod in `columns` uses now."""
+        pod = columns.pods[place]
+        if pod is None:
+            return
+        after, usage = worked_out(pod, series.steps[pod.key], columns.steps(place), series.source.name)
+        series.steps[pod.key] = after
+        self._pod_usage[pod.key] = usage
+        for projection in self._of_pods:
+            projection.renew(pod, usage, columns.version(place))
+
+    def _is_held(self) -> bool:
+        return any(projection.collection.is_held for projection in self._of_pods)
 
     def _not_served_better(self, pods: Sequence[Stepped], source: str) -> Sequence[Stepped]:
         """The pods that are not served by a source that is preferred to `source`: whatever a lesser one tells, their usage stays."""
@@ -120,11 +203,11 @@ class Store:
             return pods
         return [(pod, None) for pod, _ in pods if (usage := served(pod.key)) is None or usage.source not in better]
 
-    def _refresh(self, node: str, pods: Sequence[Stepped], *, itself: bool) -> None:
+    def _refresh(self, node: str, pods: Sequence[Stepped], version: int, *, itself: bool) -> None:
         """Work the usage of some pods of a node out again, and its own where `itself` says so, and publish."""
         if not pods and not itself:
             return
-        series, version = self._series(node), self._versions.next()
+        series = self._series(node)
         if itself:
             self._refresh_node(node, series)
             self._project(Subject.NODE, [self._known_node(("", node))], version)
@@ -173,6 +256,9 @@ class Store:
         lost: list[Known] = []
         for old, new in changes:
             if old is not None and (new is None or new.uid != old.uid):
+                for series in self._samples.series(old.name).values():
+                    if series.columns is not None:
+                        self._end_columns(series, series.columns)
                 self._samples.forget_node(old.name)
                 self._node_usage.pop(old.name, None)
                 self._last.pop(old.key, None)
@@ -189,6 +275,8 @@ class Store:
         """Deleted, moved and re-created pods lose their values at once; others are evaluated against the samples that are known."""
         known: list[Known] = []
         for old, new in changes:
+            if old is not None:
+                self._leave_with(old)
             if old is not None and (new is None or new.uid != old.uid or new.node != old.node):
                 self._samples.forget_pod(old.node, old.key)
                 self._drop(old.key)
