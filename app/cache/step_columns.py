@@ -35,8 +35,6 @@ class StepColumns:
         self.places = places
         self.pods: list[PodRecord | None] = [None] * len(places.pods)
         """Those that are here, by place."""
-        self.others: Sequence[int] = ()
-        """Those that are not here, by place."""
         self.turn = 0
         self.seen = array("q", bytes(8 * len(places.pods)))
         self._work_out = work_out
@@ -47,6 +45,14 @@ class StepColumns:
         self._last_time, self._last_counter = array("q", bytes(size)), array("q", bytes(size))
         self._advanced = array("d", bytes(size))
         self._has_swap = False
+        self._others: Sequence[int] | None = None
+
+    @property
+    def others(self) -> Sequence[int]:
+        """The pods that are not here, by place. They are looked for once after many joined or left."""
+        if self._others is None:
+            self._others = tuple([pod for pod, record in enumerate(self.pods) if record is None])
+        return self._others
 
     def step(self, told: PodColumns, now: float, version: int) -> Sequence[int]:
         """Step all that goes on, at `now` (monotonic seconds). The pods that do something else, by place: they have to `leave`.
@@ -93,12 +99,12 @@ class StepColumns:
 
     def _take_swap(self, told: PodColumns, again: Iterable[int]) -> None:
         """Few nodes have any."""
-        has_swap = told.swap.count(None) < len(told.swap)
-        if has_swap or self._has_swap:
-            last, self._has_swap = self._swap, has_swap
+        if self._has_swap or told.swap.count(None) < len(told.swap):
+            last = self._swap
             self._swap = array("q", [_NONE if swap is None else swap for swap in told.swap[: self._count]])
             for place in again:
                 self._swap[place] = last[place]
+            self._has_swap = self._swap.count(_NONE) < self._count
 
     def _step_each(self, told: PodColumns, now: float, version: int) -> Sequence[int]:
         """The same where some are not here, or do something else."""
@@ -135,14 +141,14 @@ class StepColumns:
             self._version[place], self._advanced[place] = version, step.advanced
         self.pods[pod] = record
         self.seen[pod] = self.turn
-        self._set_others()
+        self._others = None
 
     def leave(self, pod: int) -> None:
         """Forget a pod."""
         self.pods[pod] = None
         for place in range(self.places.begin(pod), self.places.ends[pod]):
             self._time[place] = _NOT_HERE
-        self._set_others()
+        self._others = None
 
     def look(self, pod: int) -> None:
         """See to it that what a pod uses now is published."""
@@ -175,9 +181,12 @@ class StepColumns:
         """The keys of all pods that are here, and when that of their containers advanced (monotonic seconds) that did so first."""
         return {record.key: self._least_advanced(pod, record) for pod, record in enumerate(self.pods) if record is not None}
 
-    def outlived(self, before: float) -> list[int]:
-        """The pods, by place, of which a container did not advance after that time (monotonic seconds)."""
-        return [pod for pod, record in enumerate(self.pods) if record is not None and self._least_advanced(pod, record) <= before]
+    def outlived(self, ttl: float, now: float) -> list[int]:
+        """The pods, by place, of which a container did not advance for `ttl` seconds. `now` is monotonic.
+
+        Seconds are added as they are where series end (app/cache/samples.py): another sum may round to another answer.
+        """
+        return [pod for pod, record in enumerate(self.pods) if record is not None and self._least_advanced(pod, record) + ttl <= now]
 
     def _least_advanced(self, pod: int, record: PodRecord) -> float:
         return min([self._advanced[place] for place in self._running(pod, record)])
@@ -187,9 +196,6 @@ class StepColumns:
         begin = self.places.begin(pod)
         names = self.places.names[begin : self.places.ends[pod]]
         return [begin + names.index(container.name) for container in record.containers if container.running]
-
-    def _set_others(self) -> None:
-        self.others = tuple([pod for pod, record in enumerate(self.pods) if record is None])
 
     def _step(self, place: int) -> Step:
         swap = self._swap[place]
@@ -207,6 +213,17 @@ class StepColumns:
             False,
             True,
         )
+
+
+def can_join(record: PodRecord, steps: Sequence[Step | None]) -> bool:
+    """Whether all that is known of a pod fits into columns: containers that run went on before, and nothing of others has yet to end.
+
+    A first step still tells whether a rate can be made (Samples.settled), and a container that stopped ends by itself.
+    """
+    return all(
+        step is not None and step.moved and not step.first if container.running else step is None or step.dead
+        for container, step in zip(record.containers, steps, strict=True)
+    )
 
 
 def _used(step: Step) -> int:

@@ -11,7 +11,7 @@ from app.cache.projection import Known, Projection, Subject
 from app.cache.reasons import Knowledge, Trouble, node_reason, pod_reason
 from app.cache.samples import NODE, Samples, Series, Source, Stepped, Told
 from app.cache.steady import worked_out
-from app.cache.step_columns import StepColumns
+from app.cache.step_columns import StepColumns, can_join
 from app.cache.usage import node_usage, pod_usage
 from app.cache.values import NodeUsage, PodUsage
 from app.cache.versions import Versions
@@ -119,7 +119,7 @@ class Store:
         now = self._samples.now
         for series in self._samples.series(node).values():
             if series.columns is not None and series.ends <= now:
-                for place in series.columns.outlived(now - series.source.ttl):
+                for place in series.columns.outlived(series.source.ttl, now):
                     self._leave_columns(series.columns, place)
         lost = self._samples.end(node)
         if lost:
@@ -150,19 +150,18 @@ class Store:
 
     def _join_columns(self, node: str, source: str, batch: Batch, stepped: Sequence[Stepped], version: int) -> None:
         """Have those pods go on by columns from now on that this source serves, and that did nothing else this time."""
-        steady = {pod.key: usage for pod, usage in stepped if usage is not None and self._pod_usage.get(pod.key) is usage}
+        steady = {pod.key for pod, usage in stepped if usage is not None and self._pod_usage.get(pod.key) is usage}
         if not steady or not isinstance(batch.pods, PodColumns) or self._is_held():
             return
         series, places, pods = self._samples.series(node)[source], batch.pods.places, self._pods.on_node(node)
-        columns = series.columns
-        if columns is None:
-            columns = series.columns = StepColumns(places, partial(self._work_out, series))
-        for place, key in enumerate(places.pods):
-            usage = steady.get(key)
-            if usage is not None:
-                columns.join(place, pods[key], series.steps[key], version)
-                for projection in self._of_pods:
-                    projection.collection.follow(key, columns, place)
+        joining = [(place, key) for place, key in enumerate(places.pods) if key in steady and can_join(pods[key], series.steps[key])]
+        if not joining:
+            return
+        columns = series.columns = series.columns or StepColumns(places, partial(self._work_out, series))
+        for place, key in joining:
+            columns.join(place, pods[key], series.steps[key], version)
+            for projection in self._of_pods:
+                projection.collection.follow(key, columns, place)
 
     def _leave_columns(self, columns: StepColumns, place: int) -> None:
         """Have a pod stand where others do, as it is now."""

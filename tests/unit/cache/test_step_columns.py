@@ -83,6 +83,7 @@ class Twins:
         self.times = dict.fromkeys(self.started, START)
         self.held: list[tuple[Snapshot, Snapshot]] = []
         self.labels = 0
+        self.stopped: set[Series] = set()
         self.strangers: set[str] = set()
         """Pods of which a container is told that nobody knows; a pod "ghost" is one that nobody knows."""
         for world in self.worlds:
@@ -96,7 +97,9 @@ class Twins:
         return series.columns if series is not None else None
 
     def record(self, name: str, **changes: object) -> PodRecord:
-        containers = tuple(ContainerRecord(each, True, START + self.started[name, each] * SECOND) for each in PODS[name])
+        containers = tuple(
+            ContainerRecord(each, (name, each) not in self.stopped, START + self.started[name, each] * SECOND) for each in PODS[name]
+        )
         made = pod(name, uid=f"uid-{name}", containers=PODS[name])
         return replace(made, containers=containers, labels=(("app", name), ("round", str(self.labels))), **changes)
 
@@ -108,9 +111,9 @@ class Twins:
     def scrape(self, odd: Mapping[Series, str], *, left_out: Sequence[str] = (), source: str = RESOURCE) -> None:
         """Tell what all containers have used; `odd` says of which something else is told."""
         pods = {
-            ("ns", name): PodSamples("", tuple(self._sample((name, each), odd.get((name, each), "")) for each in containers))
+            ("ns", name): PodSamples("", tuple(self._sample((name, each), odd.get((name, each), "")) for each in running))
             for name, containers in PODS.items()
-            if name not in left_out
+            if name not in left_out and (running := [each for each in containers if (name, each) not in self.stopped])
         }
         for name in self.strangers & {"ghost", *PODS} - set(left_out):
             known = pods.get(("ns", name), PodSamples("", ()))
@@ -151,6 +154,18 @@ class Twins:
     def change(self, *records: PodRecord, gone: Sequence[str] = ()) -> None:
         for world in self.worlds:
             world.pods.apply(records, [("ns", name) for name in gone])
+
+    def restart(self, name: str) -> None:
+        for container in PODS[name]:
+            self.started[name, container] = round(self.at) - 1
+            self.counters[name, container] = 0
+        self.stopped -= {(name, container) for container in PODS[name]}
+        self.change(self.record(name))
+
+    def stop(self, name: str) -> None:
+        """The first container of a pod."""
+        self.stopped.add((name, PODS[name][0]))
+        self.change(self.record(name))
 
     def told(self) -> Iterator[list[tuple[Key, object, int, object] | None]]:
         """What one pod after the other says, in each world."""
@@ -244,6 +259,60 @@ def test_what_is_told_again_and_swap_are_nothing_odd(twins: Twins, odd: str) -> 
         twins.check_all()
 
 
+def test_swap_that_is_not_told_any_more_is_gone(twins: Twins) -> None:
+    """Also of a container that was told again in between, as it was but for its swap."""
+    for odd in ("swap", "again", ""):
+        twins.wait(15)
+        twins.scrape({("b", "main"): odd})
+        assert twins.columns is not None
+        assert () == twins.columns.others
+    twins.check_all()
+
+
+def test_a_first_step_stays_one_until_there_is_another(twins: Twins) -> None:
+    """It gives a usage, for the container is young; whether all CPU times advanced, which each scrape answers, is another question."""
+    twins.change(gone=["b"])
+    twins.wait(15)
+    twins.restart("b")
+    for odd in ("", "again", "", ""):
+        twins.wait(15)
+        twins.scrape({("b", "main"): odd})
+    twins.check_all()
+
+
+def test_a_container_that_stopped_ends_though_its_pod_goes_on(twins: Twins) -> None:
+    """A minute later it is forgotten, and begins anew when it runs again: it crashed, and its kubelet waited."""
+    twins.stop("b")
+    for _ in range(6):
+        twins.wait(15)
+        twins.scrape({})
+    assert twins.columns is not None
+    assert () == twins.columns.others
+    twins.check_all()
+    twins.restart("b")
+    for _ in range(3):
+        twins.wait(15)
+        twins.scrape({})
+        twins.check_all()
+
+
+def test_series_end_at_one_time_wherever_they_stand(twins: Twins) -> None:
+    """Seconds are rounded: here 60 s after a scrape is not yet what the scrape was 60 s before."""
+    clock = twins.worlds[0].clock
+    twins.wait(940.2)
+    for _ in range(3):
+        twins.wait(15)
+        twins.scrape({})
+    scraped = clock.monotonic()
+    twins.wait(60)
+    assert scraped + 60 <= clock.monotonic()
+    assert scraped > clock.monotonic() - 60
+    twins.scrape(dict.fromkeys(twins.started, "again"))
+    assert [[None, None]] * 3 == list(twins.told())
+    assert twins.columns is not None
+    assert [] == twins.columns.here()
+
+
 def test_a_pod_whose_record_changes_is_worked_out_first(twins: Twins) -> None:
     """What it used until then is part of what it is."""
     twins.wait(15)
@@ -286,7 +355,7 @@ _steps = st.one_of(
     st.tuples(st.just("scrape without"), _pod),
     st.tuples(st.just("summary"), st.dictionaries(_series, st.sampled_from(ODD), max_size=1)),
     st.tuples(st.just("wait"), st.sampled_from([0.5, 5, 15, 15, 61])),
-    st.tuples(st.sampled_from(["get", "labelled", "relabel", "restart", "delete", "create", "debug", "fail a phase"]), _pod),
+    st.tuples(st.sampled_from(["get", "labelled", "relabel", "restart", "stop", "delete", "create", "debug", "fail a phase"]), _pod),
     st.tuples(st.just("stranger"), st.sampled_from(["a", "b", "ghost"])),
     st.tuples(st.sampled_from(["list", "hold", "let go", "fail", "expire", "other node"]), st.none()),
 )
@@ -326,10 +395,9 @@ def _play(twins: Twins, what: str, which: object) -> None:  # noqa: PLR0912 -- a
         twins.labels += 1
         twins.change(twins.record(name))
     elif what == "restart":
-        for container in PODS[name]:
-            twins.started[name, container] = round(twins.at) - 1
-            twins.counters[name, container] = 0
-        twins.change(twins.record(name))
+        twins.restart(name)
+    elif what == "stop":
+        twins.stop(name)
     elif what == "debug":
         record = twins.record(name)
         twins.change(replace(record, containers=(*record.containers, ContainerRecord("debugger", False, ephemeral=True))))
