@@ -194,12 +194,10 @@ class Collection:
         places: list[Place] = []
         for each in self._in(namespace):
             places += each.places
-        snapshot = Snapshot(places, late=self._followed)
-        self._snapshots.add(snapshot)
-        return snapshot
+        return self._held(places)
 
-    def labelled(self, matches: Callable[[Labels], bool], namespace: str | None = None, *, most: int) -> Sequence[Item] | None:
-        """The items of which `matches` takes the labels, in order: the same as those of `snapshot`.
+    def labelled(self, matches: Callable[[Labels], bool], namespace: str | None = None, *, most: int) -> Snapshot | None:
+        """The items of which `matches` takes the labels, in order: the same as those of `snapshot`, and it does not change either.
 
         Each set of labels is asked about once. None where there are more than `most` of them, or of items: such a list is one for
         several steps.
@@ -207,18 +205,21 @@ class Collection:
         namespaces = self._in(namespace)
         if sum(len(each.by_labels) for each in namespaces) > most:
             return None
-        items: list[Item] = []
+        found: list[Place] = []
         for each in namespaces:
             taken = [places for labels, places in each.by_labels.items() if matches(labels)]
-            if len(items) + sum(map(len, taken)) > most:
+            if len(found) + sum(map(len, taken)) > most:
                 return None
             alike = [place for places in taken for place in places]
             if len(taken) > 1:
                 alike.sort(key=_name)
-            if self._followed:
-                _look(alike)
-            items += [place.item for place in alike]
-        return items
+            found += alike
+        return self._held(found)
+
+    def _held(self, places: list[Place]) -> Snapshot:
+        snapshot = Snapshot(places, late=self._followed)
+        self._snapshots.add(snapshot)
+        return snapshot
 
     def _in(self, namespace: str | None) -> Sequence[_Namespace]:
         if namespace is None:

@@ -53,8 +53,8 @@ PINNED_OBJECTS = 300_000
 PINNED_SECONDS = 60.0
 """How many lists that have further pages are held as they were, how many objects these have together, and for how long."""
 
-FILTERED_AT_ONCE = 2048
-"""Objects that are held against selectors before other requests get their turn: some milliseconds."""
+FILTERED_AT_ONCE = 512
+"""Objects that are held against selectors before other requests get their turn: some milliseconds where each has to be worked out first."""
 
 LABELLED_AT_ONCE = 8192
 """Label sets that are held against a selector in one step, and objects that are found so: a millisecond or two."""

@@ -127,7 +127,7 @@ class Changing(RuleBasedStateMachine):
         matches = parse_label_selector(selector).matches
         scanned = [item for item in self.live.snapshot(namespace) if matches(item.labels)]
 
-        assert scanned == self.live.labelled(matches, namespace, most=10_000)
+        assert scanned == list(self.live.labelled(matches, namespace, most=10_000) or ())
 
     @rule(namespace=st.sampled_from([None, "a"]))
     def take(self, namespace: str | None) -> None:

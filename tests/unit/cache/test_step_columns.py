@@ -313,6 +313,22 @@ def test_series_end_at_one_time_wherever_they_stand(twins: Twins) -> None:
     assert [] == twins.columns.here()
 
 
+def test_a_list_by_labels_is_worked_out_as_it_is_read(twins: Twins) -> None:
+    """Thousands of pods at once would keep all others waiting. It stays what it was when it was asked for."""
+    twins.wait(15)
+    twins.scrape({})
+    collections = [world.collections[FOLLOWED] for world in twins.worlds]
+    before = collections[0].known(("ns", "b"))
+    by_columns, one_by_one = (collection.labelled(lambda _labels: True, most=3) for collection in collections)
+    assert by_columns is not None
+    assert one_by_one is not None
+    assert before is collections[0].known(("ns", "b"))
+    assert by_columns[1] is collections[0].known(("ns", "b"))
+    twins.wait(15)
+    twins.scrape({})
+    assert [_said(item) for item in one_by_one] == [_said(item) for item in by_columns]
+
+
 def test_a_pod_whose_record_changes_is_worked_out_first(twins: Twins) -> None:
     """What it used until then is part of what it is."""
     twins.wait(15)
