@@ -170,6 +170,7 @@ class Resources:
             timer=clock.monotonic,
             getsizeof=lambda snapshot: max(len(snapshot), PINNED_OBJECTS // PINNED_LISTS),
         )
+        self._letting_go: asyncio.TimerHandle | None = None
         self._agreed: LRUCache[tuple[str, bool], Negotiated] = LRUCache(64)
         catalog.listeners.append(self._take_catalog)
         self._take_catalog()
@@ -246,7 +247,7 @@ class Resources:
         """`selectors` are the texts of both. What is too large to be made whole goes in chunks if the client knows them."""
         collection = bound.collection
         check_version(self._versions, options.version, options.match, collection.version)
-        self._pinned.expire()  # else what nobody asks for again would be held until the next list with pages
+        self._pinned.expire()
         look = None
         if not options.limit and options.continuation is None and sum(map(len, (namespace or "", *selectors))) <= _LONGEST_KEPT_LOOK:
             look = (bound.where, namespace, selectors, form)
@@ -334,8 +335,14 @@ class Resources:
         if options.limit and len(snapshot) > options.limit and version == collection.version:
             with suppress(ValueError):  # it alone has more objects than all that are held may have
                 self._pinned[pin] = snapshot
+                self._letting_go = self._letting_go or asyncio.get_running_loop().call_later(PINNED_SECONDS, self._let_go)
         start = 0 if continuation is None else bisect_left(snapshot, continuation.after(namespace), key=lambda item: item.key)
         return snapshot, start, version
+
+    def _let_go(self) -> None:
+        """Let go of snapshots whose time has ended, though nobody asks for lists any more: while one is held publishing costs more."""
+        self._pinned.expire()
+        self._letting_go = asyncio.get_running_loop().call_later(PINNED_SECONDS, self._let_go) if self._pinned else None
 
 
 def _is_fixed(kind: Kind, items: Sequence[Item], form: Form) -> bool:

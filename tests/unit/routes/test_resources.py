@@ -11,7 +11,7 @@ import pytest
 from app.auth.identity import Attributes
 from app.errors import Problem
 from app.kinds._catalog import Served
-from app.routes.resources import FILTERED_AT_ONCE, LABELLED_AT_ONCE, MOST_REVIEWED
+from app.routes.resources import FILTERED_AT_ONCE, LABELLED_AT_ONCE, MOST_REVIEWED, PINNED_SECONDS
 from tests.fakes.kinds import NODES, PODS, make_collection, make_item
 from tests.unit.routes.server import Server
 
@@ -159,6 +159,23 @@ async def test_a_moment_that_is_over_is_let_go() -> None:
     await server.get(f"{V1}/nodes")
 
     assert [1, 0] == [held, len(pods._snapshots)]
+
+
+@pytest.mark.looptime
+async def test_a_moment_is_let_go_though_nobody_asks_again() -> None:
+    """One list with pages, by hand, must not make every scrape dearer from then on."""
+    server = Server()
+    pods = server.collection(0)
+    held = []
+    for second in range(0, int(2 * PINNED_SECONDS) + 1, 10):
+        if second in {0, 30}:
+            pods.replace([], [], 8 + second)
+            await server.get(f"{V1}/pods?limit=1")
+        held.append(len(pods._snapshots))
+        server.clock.advance(10)
+        await asyncio.sleep(10)
+
+    assert [1, 1, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 0] == held
 
 
 @pytest.mark.parametrize("path", ["pods", "namespaces/a/pods", "nodes"])
