@@ -34,9 +34,9 @@ class Item(Struct, gc=False, weakref=False):
 
 
 class Late(Protocol):
-    """Objects that are brought up to date when they are looked at. They are known by numbers.
+    """Objects that are brought up to date when they are looked at. Each is known by a number.
 
-    An object is up to date if what `seen` has of it is `turn`.
+    An object is up to date if `seen[number]` is `turn`.
     """
 
     turn: int
@@ -48,9 +48,9 @@ class Late(Protocol):
 
 
 class Place(Struct, gc=False, weakref=False):
-    """Where an object stands: `item` is the object as it is now, or, of one that may be `late`, as it was when it was looked at last.
+    """Where an object stands: `item` is the object as it is now, or, of one that may be late, as it was when it was looked at last.
 
-    `late` knows it by the number `number`.
+    `late` brings it up to date, and knows it by `number`; None if it is never late.
     """
 
     item: Item

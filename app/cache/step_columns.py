@@ -1,8 +1,9 @@
-"""Where the series of pods stand that go on as ever, by columns, and worked out for a pod when somebody reads it.
+"""Where pods stand that only go on: numbers in columns, from which the objects of a pod are worked out when somebody reads them.
 
-Between two scrapes of a node nearly all of its pods do nothing but go on, and most of them nobody reads. To step such a pod is to write
-some numbers into rows that lie side by side; its objects, which lie anywhere, are not touched. What comes out when it is read is what
-app/cache/steady.py makes of each sample, which a property test holds.
+A container goes on if it is told of with a later time and a counter that is not lower, or again as it was. Between two scrapes of a node
+nearly all of its pods do nothing else, and most of them nobody reads. To step such a pod is to write some numbers into rows that lie side
+by side; its objects, which lie anywhere, are not touched. What comes out when it is read is what app/cache/steady.py makes of each sample,
+which a property test holds. Where anything else happens to a pod it leaves, goes by the rules, and joins again when it goes on.
 
 docs/decisions/0033-pods-that-go-on-are-stepped-by-columns.md has the figures.
 """
@@ -18,16 +19,17 @@ from app.kube.records import Key, PodRecord
 from collectors._pod_columns import Places, PodColumns
 
 _NOT_HERE = -(10**18)
-"""The time of a container whose step stands elsewhere: no window from it to any time is one."""
+"""The time of a container whose step stands in Series.steps: a window that begins then is longer than any that counts."""
 _NONE = -1
 """Swap that is not told."""
 
 
 class StepColumns:
-    """Steps of the containers of one (node, source). A pod is here with all of its containers that run, or not at all.
+    """Steps of the containers of one (node, source), for bodies that tell of the same series. A pod is here with all of its containers that
+    run, or not at all. Both are known by their places: where they stand in `places`.
 
     A step is kept as two samples: the last that advanced, and the one before it. `turn` counts the scrapes that changed something, `seen`
-    has for each pod the turn that it was worked out in.
+    has for each pod the turn that it was worked out in. So it is a Late (app/cache/collection.py).
     """
 
     def __init__(self, places: Places, work_out: Callable[["StepColumns", int], None]) -> None:
@@ -55,7 +57,7 @@ class StepColumns:
         return self._others
 
     def step(self, told: PodColumns, now: float, version: int) -> Sequence[int]:
-        """Step all that goes on, at `now` (monotonic seconds). The pods that do something else, by place: they have to `leave`.
+        """Step all that goes on, at `now` (monotonic seconds). Returns the pods, by place, that do something else: they have to `leave`.
 
         `told` has the same places. `version` is that of the objects that change.
         """
@@ -132,7 +134,7 @@ class StepColumns:
         self._has_swap = self._has_swap or swap is not None
 
     def join(self, pod: int, record: PodRecord, steps: Sequence[Step | None], version: int) -> None:
-        """Go on from the steps of all containers of `record` that run. What is known of it is published, and has this version."""
+        """Have a pod, which `can_join`, go on from the steps of its containers. What they say is published, and has this version."""
         running = [step for step, container in zip(steps, record.containers, strict=True) if step is not None and container.running]
         for step, place in zip(running, self._running(pod, record), strict=True):
             self._put(place, step.time, step.counter, step.memory, step.swap)

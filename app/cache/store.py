@@ -149,7 +149,7 @@ class Store:
         return [(keys[place], PodSamples(uid="", containers=pods.samples(place))) for place in columns.others]
 
     def _join_columns(self, node: str, source: str, batch: Batch, stepped: Sequence[Stepped], version: int) -> None:
-        """Have those pods go on by columns from now on that this source serves, and that did nothing else this time."""
+        """Have those pods go on by columns from now on that this source serves, and that only went on this time."""
         steady = {pod.key for pod, usage in stepped if usage is not None and self._pod_usage.get(pod.key) is usage}
         if not steady or not isinstance(batch.pods, PodColumns) or self._is_held():
             return
@@ -176,7 +176,7 @@ class Store:
         series.columns = None
 
     def _leave_with(self, pod: PodRecord) -> None:
-        """The same, of a pod of which something is new."""
+        """Have a pod leave whatever columns it is in: something in its record is new."""
         for series in self._samples.series(pod.node).values():
             if series.columns is not None and (place := series.columns.place(pod.key)) is not None:
                 self._leave_columns(series.columns, place)

@@ -10,7 +10,8 @@ import structlog
 from app.cache.collection import Item
 
 AT_ONCE = 512
-"""Objects that are encoded and joined before others get their turn: 2 to 3 milliseconds where none was encoded yet."""
+"""Objects that are encoded and joined before others get their turn: 2 to 3 milliseconds where none was encoded yet, and about 5 more where
+each has to be worked out first (app/cache/step_columns.py)."""
 
 STREAMED_AT_ONCE = 128
 """The same where they are sent as they are made: about as many as go over the wire at once. And where each is joined when it is read, which
