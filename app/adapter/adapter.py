@@ -16,7 +16,7 @@ from app.adapter.resources import Client, Resources
 from app.cache.reports import MOST_FAILING, Report, Reports, TargetReport
 from app.clock import Clock
 from app.declared.documents import MAX_BYTES
-from app.declared.files import Files
+from app.declared.files import File
 from app.declared.texts import Text
 from app.errors import KubeError
 from collectors._base import Cause
@@ -62,7 +62,7 @@ class Adapter:
         self.metrics = AdapterMetrics(self.queries, objects, self.resources.find)
         self.config = Config()
         self._discovery = Discovery((), prometheus, self.resources.find, clock, max_age=max_age)
-        self._files = Files((file,), clock.wall)
+        self._watched = File(file, clock.wall)
         self._content: str | None = None
         self._fault = ""
         self._listed: float | None = None
@@ -128,12 +128,11 @@ class Adapter:
 
     def _look(self) -> Text:
         """The file as it is now, or why it cannot be read. Blocks; it is read only where it may have changed."""
-        name = str(self._file)
-        found = next((text for text in self._files.look() if text.file == name), None)
-        if found is None:
-            return Text(name, "", fault="is a folder: name the file in it" if self._file.is_dir() else "does not exist")
+        found = self._watched.look()
         if len(found.content.encode()) > MAX_BYTES:
-            return Text(name, "", fault=f"is larger than the {MAX_BYTES >> 20} MiB that a ConfigMap can hold: take out rules nobody needs")
+            return Text(
+                found.file, "", fault=f"is larger than the {MAX_BYTES >> 20} MiB that a ConfigMap can hold: take out rules nobody needs"
+            )
         return found
 
     def _tell(self) -> None:

@@ -74,3 +74,20 @@ class Files:
         except (OSError, UnicodeDecodeError) as exc:
             return _Seen((0, 0, 0, 0), False, Text(str(path), "", fault=f"cannot be read: {exc}"))
         return _Seen(stamp, self._wall() - found.st_mtime > _RACY_S, text)
+
+
+class File:
+    """One file that has to be there."""
+
+    def __init__(self, path: Path, wall: Callable[[], float]) -> None:
+        """`wall` gives Unix seconds."""
+        self._path = path
+        self._files = Files((path,), wall)
+
+    def look(self) -> Text:
+        """The text as it is now, or why it cannot be read. Blocks; an unchanged file is not read again."""
+        name = str(self._path)
+        found = next((text for text in self._files.look() if text.file == name), None)
+        if found is not None:
+            return found
+        return Text(name, "", fault="is a folder: name the file in it" if self._path.is_dir() else "does not exist")

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from app.declared.files import Files
+from app.declared.files import File
 from app.errors import KubeglanceError
 from app.wire.object_names import is_group, is_label
 
@@ -61,22 +61,16 @@ class TenantsFile:
 
     def __init__(self, path: Path, wall: Callable[[], float]) -> None:
         """`wall` gives Unix seconds."""
-        self._path = path
-        self._file = Files((path,), wall)
+        self._file = File(path, wall)
         self._parsed: tuple[str, dict[str, Tenant]] | None = None
 
     def read(self) -> dict[str, Tenant]:
         """The tenants of now. Blocks. Raises TenantsError, as often as it is asked while the file cannot be used."""
-        if self._path.is_dir():
-            raise TenantsError("is a folder: name the file")
         found = self._file.look()
-        if not found:
-            raise TenantsError("does not exist")
-        if found[0].fault:
-            raise TenantsError(found[0].fault)
-        content = found[0].content
-        if self._parsed is None or self._parsed[0] != content:
-            self._parsed = (content, parse_tenants(content))
+        if found.fault:
+            raise TenantsError(found.fault)
+        if self._parsed is None or self._parsed[0] != found.content:
+            self._parsed = (found.content, parse_tenants(found.content))
         return self._parsed[1]
 
 
