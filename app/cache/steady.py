@@ -27,7 +27,6 @@ def _steady(*, told_rates: bool) -> SteadyFunction:
         source, now, agent_started = scrape
         born = agent_started or 0
         steps: list[Step] = []
-        earliest: Step | None = None
         anew = False
         for position, container in enumerate(pod.containers):
             for sample in samples:
@@ -65,13 +64,9 @@ def _steady(*, told_rates: bool) -> SteadyFunction:
                     cpu = (counter - step.counter) * SECOND // window
                 step = Step(step.name, cpu, memory, sample.swap, time, window, counter, step.started, now, False, True)
             steps.append(step)
-            if earliest is None or time < earliest.time:
-                earliest = step
-        if earliest is None or not anew:
+        if not anew:
             return None
-        running = tuple(steps)
-        after = running if len(running) == len(before) else _beside(pod, before, running)
-        return after, PodUsage(running, earliest.time, earliest.window, source)
+        return worked_out(pod, before, tuple(steps), source)
 
     return steady
 
