@@ -4,7 +4,6 @@ import json
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,37 +13,31 @@ import pytest
 
 from app.clock import SystemClock
 from tests.e2e import service_names
-from tests.e2e.adapter import series
 from tests.e2e.adapter.answers import are_near, read
 from tests.e2e.adapter.cases import CUSTOM, EXTERNAL, custom, external
+from tests.e2e.adapter.scene import CONFIG, scraping
 from tests.e2e.adapter.series import MAIL, NODE, SHOP
 from tests.e2e.conftest import demand
 from tests.e2e.controlplane import ControlPlane, programs
 from tests.e2e.controlplane.pki import KeyPair
 from tests.e2e.controlplane.waiting import wait_until
 from tests.e2e.kubeglance import Kubeglance
-from tests.e2e.objects import Inventory
 from tests.e2e.peer import PrometheusAdapter
-from tests.e2e.registration import NAMESPACE, SERVICE_ACCOUNT, Registration, grant_access
-from tests.e2e.sources import prometheus
-from tests.e2e.sources.exporter import Exporter
-from tests.e2e.sources.prometheus import PrometheusServer
+from tests.e2e.registration import NAMESPACE, SERVICE_ACCOUNT, Registration
 
 pytestmark = pytest.mark.e2e
 
-CONFIG = Path(__file__).parent / "adapter" / "config.yaml"
 RIGHTS = f"""
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
-metadata: {{name: route-objects}}
+metadata: {{name: route-metrics}}
 rules:
-- {{apiGroups: ["", apps, batch, networking.k8s.io], resources: ["*"], verbs: [get, list, watch]}}
 - {{apiGroups: [custom.metrics.k8s.io, external.metrics.k8s.io], resources: ["*"], verbs: [get, list]}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
-metadata: {{name: route-objects}}
-roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: route-objects}}
+metadata: {{name: route-metrics}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: route-metrics}}
 subjects: [{{kind: ServiceAccount, name: {SERVICE_ACCOUNT}, namespace: {NAMESPACE}}}]
 """
 OWN = f"""
@@ -116,16 +109,12 @@ def _reader(plane: ControlPlane) -> KeyPair:
 
 @pytest.fixture(scope="module")
 def routed(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Routed]:
-    demand(prometheus.skip_reason() or programs.skip_reason(PrometheusAdapter.name))
-    grant_access(plane)
+    demand(programs.skip_reason(PrometheusAdapter.name))
     plane.apply(RIGHTS)
     folder = tmp_path_factory.mktemp("routes")
     (folder / "own.yaml").write_text(OWN, encoding="utf-8")
     (folder / "ca.crt").write_bytes(plane.pki.serving.certificate.read_bytes())
-    inventory = Inventory(plane)
-    with closing(inventory), Exporter(series.Told(SystemClock())) as exporter, PrometheusServer([exporter.target]) as server:
-        server.start()
-        series.make_objects(inventory)
+    with scraping(plane) as server:
         arguments = [f"--config={CONFIG}", f"--prometheus-url={server.url}/", "--metrics-relist-interval=5s"]
         with PrometheusAdapter(plane, arguments=arguments) as first, PrometheusAdapter(plane, arguments=arguments) as other:
             (folder / "routes.yaml").write_text(

@@ -35,8 +35,8 @@ subjects: [{{kind: ServiceAccount, name: {SERVICE_ACCOUNT}, namespace: {NAMESPAC
 
 
 @contextmanager
-def scraped(plane: ControlPlane) -> Iterator[PrometheusServer]:
-    """Objects, and a Prometheus that has scraped their series for long enough to know rates over 30 s."""
+def scraping(plane: ControlPlane) -> Iterator[PrometheusServer]:
+    """Objects, the right to look at them, and a Prometheus that scrapes their series from now on."""
     demand(prometheus.skip_reason())
     grant_access(plane)
     plane.apply(_OBJECTS)
@@ -44,5 +44,12 @@ def scraped(plane: ControlPlane) -> Iterator[PrometheusServer]:
     with closing(inventory), Exporter(series.Told(SystemClock())) as exporter, PrometheusServer([exporter.target]) as started:
         started.start()
         series.make_objects(inventory)
+        yield started
+
+
+@contextmanager
+def scraped(plane: ControlPlane) -> Iterator[PrometheusServer]:
+    """The same, once it has scraped for long enough to know rates over 30 s."""
+    with scraping(plane) as started:
         wait_until("rates over 30 s", lambda: bool(started.query("count_over_time(plain[31s]) >= 30")), seconds=90)
         yield started
