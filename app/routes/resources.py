@@ -17,6 +17,7 @@ from cachetools import LRUCache, TTLCache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from app.at_once import in_task
 from app.auth.identity import Attributes, Gate, User
 from app.cache.collection import Item, Snapshot
 from app.clock import Clock
@@ -285,6 +286,7 @@ class Resources:
             raise _not_allowed(kind, info.verb or scope["method"].lower(), info.subresource)
         if subresource is None:
             raise unknown_path()
+        await in_task()  # it may have to ask others, for some time and no longer
         item = _present(bound, (info.namespace, info.name))
         return await subresources.answer(
             scope, kind, info.version, subresource, Asked(item, query, caller), clock=self._clock, live=self._live

@@ -6,6 +6,7 @@ FastAPI's routing costs several times what a cached answer costs, so get and lis
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from app.at_once import in_task
 from app.errors import Problem
 from app.wire.status import encode_status
 
@@ -74,6 +75,8 @@ class Dispatcher:
         path: str = scope["path"]
         is_hot = scope["method"] in {"GET", "HEAD"} and self._is_hot(path)
         app = self._resource_endpoint if is_hot else self._app
+        if not is_hot:
+            await in_task()  # what FastAPI is built on needs one
         if not self._max_in_flight or (not is_hot and never_refused(path)):
             await app(scope, receive, send)
             return

@@ -1,7 +1,7 @@
 """uvicorn's httptools protocol with what an API server on the open network needs: the caller's certificate, limits, clean refusals."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 from urllib.parse import unquote
 
@@ -10,6 +10,7 @@ import structlog
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from app.at_once import begin
 from app.auth.identity import PEER_KEY
 from app.errors import Problem
 from app.serving.exchange import Exchange
@@ -46,6 +47,9 @@ _BODY_TOO_LARGE = Problem(413, "RequestEntityTooLarge", f"the request is larger 
 _UPGRADE = Problem(400, "BadRequest", "kubeglance upgrades no connections: send the request without Connection: Upgrade")
 
 
+_OF_THE_CONNECTION = frozenset({b"expect", b"connection", b"content-length", b"transfer-encoding"})
+"""Headers that say how to go on with a message, and not what is asked."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -64,11 +68,16 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._header_bytes = 0
         self._message_bytes = 0
         self._is_head = False
+        self._has_body = False
+        self._asks_for_upgrade = False
         self._unread = b""
+        self._parsing = False
+        self._at_once = False
         self._answering: RequestResponseCycle | None = None
         self._header_timer: asyncio.TimerHandle | None = None
         self._request_timer: asyncio.TimerHandle | None = None
         self._gone: Callable[[], None] | None = None
+        self._idle_since: float | None = None
         self._extensions = {LIVE: self._goes_on}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # only stream transports come here
@@ -80,7 +89,8 @@ class KubeglanceProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_header_timer()
         self._stop_request_timer()
-        self._unset_keepalive_if_required()  # uvicorn leaves it running after an error
+        if self.timeout_keep_alive_task is not None:
+            self.timeout_keep_alive_task.cancel()
         if self._gone is not None:
             self._gone()
         if self._answering is not None:  # uvicorn tells the newest request only: one with others behind it would write on, and fail
@@ -92,10 +102,15 @@ class KubeglanceProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._unread += data
+        self._at_once = True
         self._parse()
+        self._at_once = False
 
     def _parse(self) -> None:
         """Parse what was read, until a request has to wait for the answer to another. What is left keeps the connection from being read."""
+        if self._parsing:  # an answer was done within the parser's call: it goes on behind it
+            return
+        self._parsing = True
         while self._unread and not self.pipeline and not self.transport.is_closing():
             piece, self._unread = self._unread[:PIECE], self._unread[PIECE:]
             # A header without end reaches no callback: count what goes into the parser.
@@ -108,6 +123,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
                 self.send_400_response("")
             else:
                 super().data_received(piece)
+        self._parsing = False
         if self.transport.is_closing():
             return
         if self._unread:
@@ -121,8 +137,24 @@ class KubeglanceProtocol(HttpToolsProtocol):
             self.loop.call_later(GOODBYE_SECONDS, self.transport.abort)
 
     def timeout_keep_alive_handler(self) -> None:
-        if not self.transport.is_closing():
+        """The time of an idle connection has ended, or would have if nothing had been asked since the timer was set."""
+        self.timeout_keep_alive_task = None
+        if self._idle_since is None or self.transport.is_closing():
+            return
+        rest = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if rest > 0:
+            self.timeout_keep_alive_task = self.loop.call_later(rest, self.timeout_keep_alive_handler)
+        else:
             self._close()
+
+    def _unset_keepalive_if_required(self) -> None:
+        """The connection is idle no more. Its timer goes on: to look again when it ends costs less than one anew for each request."""
+        self._idle_since = None
+
+    def _set_keepalive(self) -> None:
+        self._idle_since = self.loop.time()
+        if self.timeout_keep_alive_task is None:
+            self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -132,6 +164,8 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._header_bytes = 0
         self._message_bytes = 0
         self._is_head = False
+        self._has_body = False
+        self._asks_for_upgrade = False
 
     def on_url(self, url: bytes) -> None:
         self._is_head = self.parser.get_method() == b"HEAD"
@@ -141,15 +175,25 @@ class KubeglanceProtocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         self._count(len(name) + len(value) + 4)
         name = name.lower()
-        if name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
+        if name in _OF_THE_CONNECTION:
+            self._take_note(name, value.lower())
         self.headers.append((name, value))
+
+    def _take_note(self, name: bytes, value: bytes) -> None:
+        if name == b"expect":
+            self.expect_100_continue = self.expect_100_continue or value == b"100-continue"
+        elif name == b"connection":
+            self._asks_for_upgrade = self._asks_for_upgrade or b"upgrade" in [token.strip() for token in value.split(b",")]
+        else:
+            self._has_body = True
 
     def on_headers_complete(self) -> None:
         """Refuse upgrades before the app sees them: a half-done upgrade once gave away an apiserver's connection (CVE-2018-1002105)."""
         self._reading_headers = False
         self._stop_header_timer()
-        if self.parser.should_upgrade() or self._asks_for_upgrade():
+        if self.transport.is_closing():  # an answer before this request ended the connection
+            return
+        if self.parser.should_upgrade() or self._asks_for_upgrade:
             self._refusal = _UPGRADE
             raise _Refused
         self._read_request_line()
@@ -192,9 +236,22 @@ class KubeglanceProtocol(HttpToolsProtocol):
             self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        super()._start_asgi_task(cycle, app)
+        """Have the app answer: the first request of what was read at once, as far as that goes, others in their turn.
+
+        A request with a body is none of them: what is wrong with the body may come right behind the headers, and is told instead.
+        """
         self._answering = cycle
-        self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
+        work = cycle.run_asgi(app)
+        rest: Coroutine[Any, Any, None] | None = work
+        if self._at_once and not self._has_body:
+            self._at_once = False
+            rest = begin(work)
+        if rest is not None:
+            task = self.loop.create_task(rest)
+            task.add_done_callback(self.tasks.discard)
+            self.tasks.add(task)
+        if not cycle.response_complete or self.transport.is_closing():
+            self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
 
     def _goes_on(self, seconds: float, gone: Callable[[], None]) -> None:
         """The answer under way may take so long; `gone` is called if the peer goes meanwhile."""
@@ -203,11 +260,18 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._gone = gone
 
     def on_response_complete(self) -> None:
+        """As in uvicorn: what waits is answered next, and with nothing more to answer the connection is idle."""
         self._gone = None
-        if not self.transport.is_closing():  # else the peer has to take the rest within the same time
-            self._stop_request_timer()
-        super().on_response_complete()
-        self._parse()
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():  # the peer has to take the rest within the request's time
+            return
+        self._stop_request_timer()
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        else:
+            self._set_keepalive()
+            self._parse()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002  uvicorn's text, a Status stands for it
         """Refuse what the parser could not take, and close. Nothing is written into an answer under way, nor behind a message's own."""
@@ -239,10 +303,6 @@ class KubeglanceProtocol(HttpToolsProtocol):
     def _close(self) -> None:
         self.transport.close()
         self.loop.call_later(GOODBYE_SECONDS, self.transport.abort)
-
-    def _asks_for_upgrade(self) -> bool:
-        connection = [value.lower() for name, value in self.headers if name == b"connection"]
-        return any(token.strip() == b"upgrade" for value in connection for token in value.split(b","))
 
     def _count(self, size: int) -> None:
         self._header_bytes += size

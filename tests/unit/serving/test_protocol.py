@@ -243,6 +243,72 @@ def test_long_pipelines_are_answered(loop: str) -> None:
     run(loop, test())
 
 
+def answers(transport: Paper) -> int:
+    return transport.written.count(b"HTTP/1.1 200 ")
+
+
+async def received(protocol: KubeglanceProtocol, data: bytes) -> None:
+    """Data as the event loop hands it on: where no task runs."""
+    asyncio.get_running_loop().call_soon(protocol.data_received, data)
+    await asyncio.sleep(0)
+
+
+async def test_what_waits_for_nothing_is_answered_at_once() -> None:
+    """The answer is written when the request is read, without a task."""
+    protocol, transport = on_paper(Echo())
+    for number in range(1, 4):
+        protocol.data_received(GET)
+        assert (number, set()) == (answers(transport), protocol.tasks)
+    protocol.connection_lost(None)
+
+
+async def test_of_requests_that_come_together_one_is_answered_at_once() -> None:
+    """The others get their turn among those of other connections."""
+    protocol, transport = on_paper(Echo())
+    protocol.data_received(GET * 5)
+    assert 1 == answers(transport)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert 5 == answers(transport)
+    protocol.connection_lost(None)
+
+
+async def test_a_request_with_a_body_is_not_answered_before_it_is_read() -> None:
+    """What is wrong with its body is told in place of an answer."""
+    protocol, transport = on_paper(Echo())
+    protocol.data_received(b"GET / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
+    assert 0 == answers(transport)
+    await asyncio.sleep(0)
+    assert 1 == answers(transport)
+    protocol.connection_lost(None)
+
+
+async def test_what_has_to_wait_goes_on_in_a_task() -> None:
+    """The server knows of it, and may count on it at its end."""
+    app = Echo()
+    app.hold = asyncio.Event()
+    protocol, transport = on_paper(app)
+    await received(protocol, GET)
+    assert (0, 1) == (answers(transport), len(protocol.tasks))
+    app.hold.set()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert (1, 0) == (answers(transport), len(protocol.tasks))
+    protocol.connection_lost(None)
+
+
+@pytest.mark.parametrize("last", [b"GET /x HTTP/1.0\r\n\r\n", b"GET /x HTTP/1.1\r\nConnection: close\r\n\r\n"])
+async def test_behind_the_last_request_nothing_is_answered(last: bytes) -> None:
+    """What came with it is dropped: the answer said that the connection ends."""
+    protocol, transport = on_paper(Echo())
+    protocol.data_received(last + GET * 3)
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert transport.is_closing()
+    assert 1 == answers(transport)
+    protocol.connection_lost(None)
+
+
 async def test_waiting_requests_are_few() -> None:
     """A peer that sends and sends has its requests parsed as answers are done, and is not read from meanwhile."""
     app = Echo()

@@ -1,5 +1,6 @@
 """app/simulation/leash.py: kubeglance does not outlive the demo."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ def test_the_end_of_standard_input_is_the_end_of_kubeglance_and_of_the_folder(tm
         check=False,
     )
 
-    assert 143 == done.returncode
+    assert done.returncode in {143, -signal.SIGTERM}  # the latter where it is ended before kubeglance listens to signals
     assert not folder.exists()
 
 
