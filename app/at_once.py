@@ -21,7 +21,10 @@ def begin(work: Work) -> Work | None:
         waited = work.send(None)
     except StopIteration:
         return None
-    return work if waited is None else _Rest(work, waited)
+    if waited is None:
+        return work
+    waited._asyncio_future_blocking = False  # noqa: SLF001  as a task does: others may come to wait for the same future
+    return _Rest(work, waited)
 
 
 async def in_task() -> None:
@@ -42,6 +45,7 @@ class _Rest(Work):
         if self._waited is None:
             return self._work.send(value)
         waited, self._waited = self._waited, None
+        waited._asyncio_future_blocking = True  # noqa: SLF001  the word by which a future tells a task that it is waited for
         return waited
 
     def throw(self, *args: Any) -> Any:

@@ -103,14 +103,28 @@ class KubeglanceProtocol(HttpToolsProtocol):
             return
         self._unread += data
         self._at_once = True
-        self._parse()
-        self._at_once = False
+        try:
+            self._parse()
+        finally:
+            self._at_once = False
 
     def _parse(self) -> None:
         """Parse what was read, until a request has to wait for the answer to another. What is left keeps the connection from being read."""
         if self._parsing:  # an answer was done within the parser's call: it goes on behind it
             return
         self._parsing = True
+        try:
+            self._parse_pieces()
+        finally:
+            self._parsing = False
+        if self.transport.is_closing():
+            return
+        if self._unread:
+            self.flow.pause_reading()
+        if self._reading_headers and self._header_timer is None:
+            self._start_header_timer()
+
+    def _parse_pieces(self) -> None:
         while self._unread and not self.pipeline and not self.transport.is_closing():
             piece, self._unread = self._unread[:PIECE], self._unread[PIECE:]
             # A header without end reaches no callback: count what goes into the parser.
@@ -123,13 +137,6 @@ class KubeglanceProtocol(HttpToolsProtocol):
                 self.send_400_response("")
             else:
                 super().data_received(piece)
-        self._parsing = False
-        if self.transport.is_closing():
-            return
-        if self._unread:
-            self.flow.pause_reading()
-        if self._reading_headers and self._header_timer is None:
-            self._start_header_timer()
 
     def shutdown(self) -> None:
         super().shutdown()
@@ -241,6 +248,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
         A request with a body is none of them: what is wrong with the body may come right behind the headers, and is told instead.
         """
         self._answering = cycle
+        self._idle_since = None
         work = cycle.run_asgi(app)
         rest: Coroutine[Any, Any, None] | None = work
         if self._at_once and not self._has_body:
@@ -250,7 +258,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
             task = self.loop.create_task(rest)
             task.add_done_callback(self.tasks.discard)
             self.tasks.add(task)
-        if not cycle.response_complete or self.transport.is_closing():
+        if self._request_timer is None and (not cycle.response_complete or self.transport.is_closing()):
             self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
 
     def _goes_on(self, seconds: float, gone: Callable[[], None]) -> None:
@@ -271,7 +279,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
             self._start_asgi_task(*self.pipeline.pop())
         else:
             self._set_keepalive()
-            self._parse()
+        self._parse()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002  uvicorn's text, a Status stands for it
         """Refuse what the parser could not take, and close. Nothing is written into an answer under way, nor behind a message's own."""

@@ -113,6 +113,28 @@ def test_the_rest_goes_on_in_a_task(loop: str, wait: Callable[[asyncio.Future[st
 
 
 @both_loops
+def test_others_may_wait_for_the_same(loop: str) -> None:
+    """A future that work waits for is left as a task would leave it: whoever comes to it next may wait too."""
+    seen: list[str] = []
+
+    async def work(future: asyncio.Future[str]) -> None:
+        seen.append(await future)
+
+    async def test() -> None:
+        future = asyncio.get_running_loop().create_future()
+        first, second = await begun(work(future)), await begun(work(future))
+        assert first is not None
+        assert second is not None
+        tasks = [asyncio.get_running_loop().create_task(each) for each in (first, work(future), second)]
+        await asyncio.sleep(0)
+        future.set_result("told")
+        await asyncio.gather(*tasks)
+        assert ["told"] * 3 == seen
+
+    run(loop, test())
+
+
+@both_loops
 @pytest.mark.parametrize("wait", WAITS[1:4])
 def test_a_failure_arrives_where_it_was_waited_for(loop: str, wait: Callable[[asyncio.Future[str]], Awaitable[str]]) -> None:
     """The exception of a future is raised in the work, not around it."""

@@ -15,6 +15,7 @@ from app.serving.peer import NO_PEER
 from app.serving.protocol import (
     GOODBYE_SECONDS,
     HEADER_SECONDS,
+    LIVE,
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
     PIECE,
@@ -243,6 +244,21 @@ def test_long_pipelines_are_answered(loop: str) -> None:
     run(loop, test())
 
 
+async def test_a_peer_is_not_read_from_while_requests_wait() -> None:
+    """However many requests a peer sends without waiting, what is taken of them beyond those answered is one read and a little."""
+    protocol, transport = on_paper(Echo())
+    read = GET * 2000
+    taken = 0
+    for _ in range(2000):
+        if transport.reading:
+            protocol.data_received(read)
+            taken += len(read)
+        assert taken <= answers(transport) * len(GET) + len(read) + 2 * PIECE
+        await asyncio.sleep(0)
+    assert answers(transport) > 1000
+    protocol.connection_lost(None)
+
+
 def answers(transport: Paper) -> int:
     return transport.written.count(b"HTTP/1.1 200 ")
 
@@ -442,6 +458,25 @@ async def test_each_request_has_its_own_minute() -> None:
     protocol.connection_lost(None)
     app.hold.set()
     await asyncio.sleep(0)
+
+
+@pytest.mark.looptime
+async def test_an_answer_that_goes_on_is_not_idle() -> None:
+    """A connection is idle when nothing is to be answered, also if what goes on came in one read with what was answered at once."""
+
+    async def app(scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        if scope["path"] == "/log":
+            scope["extensions"][LIVE](10 * KEEP_ALIVE, lambda: None)
+            await asyncio.sleep(2 * KEEP_ALIVE)
+        await send({"type": "http.response.body", "body": scope["path"].encode()})
+
+    protocol, transport = on_paper(app)
+    protocol.data_received(GET + GET.replace(b"/x", b"/log"))
+    await asyncio.sleep(2 * KEEP_ALIVE + 1)
+    assert not transport.is_closing()
+    assert b"/log" in transport.written
+    protocol.connection_lost(None)
 
 
 @pytest.mark.looptime
