@@ -9,12 +9,12 @@ from collections.abc import Hashable
 from typing import Any
 
 import structlog
-from cachetools import TTLCache
 from msgspec import Struct
 
 from app.auth.identity import MASTERS, Attributes, Narrowed, User
 from app.auth.reviews import CACHE_SIZE, REVIEW_TTL, ReviewClient, Sleep, review
 from app.auth.single_flight import SingleFlight
+from app.auth.verdicts import Verdicts
 from app.clock import Clock
 from app.errors import KubeError, Problem
 from app.wire.status import qualified, quote
@@ -51,7 +51,7 @@ class AccessReviewer:
     def __init__(self, client: ReviewClient, clock: Clock, *, sleep: Sleep = asyncio.sleep) -> None:
         self._client = client
         self._sleep = sleep
-        self._verdicts: TTLCache[Hashable, Verdict] = TTLCache(CACHE_SIZE, REVIEW_TTL, timer=clock.monotonic)
+        self._verdicts: Verdicts[Verdict] = Verdicts(CACHE_SIZE, REVIEW_TTL, clock.monotonic)
         self._flights: SingleFlight[Verdict] = SingleFlight()
 
     async def check(self, user: User, attributes: Attributes, narrowed: Narrowed | None = None) -> None:
@@ -84,10 +84,9 @@ class AccessReviewer:
         if not asked.resource:
             return await self._verdict((user, asked.verb, asked.path), user, Attributes(verb=asked.verb, path=asked.path))
         key = (user, asked.verb, asked.group, asked.version, asked.resource, asked.subresource, asked.namespace)
-        try:
-            return self._verdicts[key]  # the way of most requests: one look-up, and nothing made
-        except KeyError:
-            pass
+        verdict = self._verdicts.get(key)
+        if verdict is not None:
+            return verdict  # the way of most requests: one look-up, and nothing made
         broad = Attributes(
             verb=asked.verb,
             group=asked.group,
@@ -107,7 +106,7 @@ class AccessReviewer:
 
         async def ask() -> Verdict:
             answer = await self._review(user, attributes)
-            self._verdicts[key] = answer
+            self._verdicts.put(key, answer)
             return answer
 
         return await self._flights.run(key, ask)

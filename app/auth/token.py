@@ -6,13 +6,13 @@ from hashlib import blake2b
 from typing import Any
 
 import structlog
-from cachetools import TTLCache
 from msgspec import Struct, field
 
 from app.auth.identity import User
 from app.auth.request_header import Headers
 from app.auth.reviews import CACHE_SIZE, REVIEW_TTL, ReviewClient, Sleep, review
 from app.auth.single_flight import SingleFlight
+from app.auth.verdicts import Verdicts
 from app.clock import Clock
 from app.errors import KubeError
 
@@ -59,15 +59,14 @@ class TokenAuthenticator:
         self._audiences = audiences
         self._sleep = sleep
         self._secret = secrets.token_bytes(32)
-        self._verdicts: TTLCache[bytes, _Verdict] = TTLCache(CACHE_SIZE, REVIEW_TTL, timer=clock.monotonic)
+        self._verdicts: Verdicts[_Verdict] = Verdicts(CACHE_SIZE, REVIEW_TTL, clock.monotonic)
         self._flights: SingleFlight[_Verdict] = SingleFlight()
 
     async def authenticate(self, token: str) -> User | None:
         """Whose token it is, None if nobody's or if that cannot be found out: without a proof there is no identity."""
         key = blake2b(token.encode("latin-1", "replace"), key=self._secret, digest_size=32).digest()
-        try:
-            verdict = self._verdicts[key]
-        except KeyError:
+        verdict = self._verdicts.get(key)
+        if verdict is None:
             try:
                 verdict = await self._flights.run(key, lambda: self._review(key, token))
             except KubeError as exc:
@@ -89,7 +88,7 @@ class TokenAuthenticator:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
         status = await review(self._client, PATH, body, _TokenStatus, sleep=self._sleep)
         verdict = _Verdict(self._user(status))
-        self._verdicts[key] = verdict
+        self._verdicts.put(key, verdict)
         return verdict
 
     def _user(self, status: _TokenStatus) -> User | None:

@@ -21,6 +21,8 @@ PIECE = 64 * 1024
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 _NO_CACHE = (b"cache-control", b"no-cache, private")
+_WHOLE = "kubeglance.whole"  # see app/serving/protocol.py
+_NO_EXTENSIONS: dict[str, Any] = {}
 _UUID_RANDOM = ~(0xF << 76 | 0x3 << 62)
 _UUID_VERSION_4 = 0x4 << 76 | 0x2 << 62
 NO_SNIFF = ("x-content-type-options", "nosniff")
@@ -47,7 +49,12 @@ async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
     """Send the answer. A body over PIECE bytes goes in pieces; HEAD has the headers only."""
     body, stream = answer.body, answer.stream
     length = len(body) if stream is None else answer.length
-    await send({"type": "http.response.start", "status": answer.status, "headers": _headers(scope, answer, length)})
+    headers = _headers(scope, answer, length)
+    if stream is None and length <= PIECE:
+        whole = scope.get("extensions", _NO_EXTENSIONS).get(_WHOLE)
+        if whole is not None and whole(answer.status, headers, body if answer.status != 304 else b""):
+            return
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     if scope["method"] == "HEAD" or answer.status == 304:
         if stream is not None:
             await stream.aclose()

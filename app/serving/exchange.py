@@ -3,17 +3,21 @@
 A head that is written alone is a TLS record, and a call of the system or two, of its own: a sixth of what a short answer costs.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+Header = tuple[bytes, bytes]
+"""Name, in lower case as ASGI asks for, and value."""
 
 TOGETHER = 64 * 1024
 """Head and body that are written together; of a longer body the copy would cost more than the second write."""
 
 
 class Exchange(RequestResponseCycle):
-    """What it overrides: `send`. The head waits for the first part of the body, as ASGI allows."""
+    """What it overrides: `send`. The head waits for the first part of the body, as ASGI allows. `whole` is what a short answer needs."""
 
     _head = b""
 
@@ -39,21 +43,27 @@ class Exchange(RequestResponseCycle):
         else:
             self._keep_head(parts["status"], parts.get("headers", ()))
 
-    def _keep_head(self, status: int, headers: Any) -> None:
+    def whole(self, status: int, headers: Sequence[Header], body: bytes) -> bool:
+        """Take an answer with all its body, where nothing has to be waited for; False if it has to be sent."""
+        if self.response_started or self.disconnected or self.flow.write_paused:
+            return False
+        self._keep_head(status, headers)
+        self._write_body(body, more=False)
+        return True
+
+    def _keep_head(self, status: int, headers: Iterable[Header]) -> None:
         self.response_started = True
         self.waiting_for_100_continue = False
-        lines = [STATUS_LINE[status]]
-        closes = False
-        for name, value in (*self.default_headers, *headers):
-            lines.append(b"%b: %b\r\n" % (name, value))
-            lower = name.lower()
-            if lower == b"content-length":
-                self.chunked_encoding, self.expected_content_length = False, int(value)
-            elif lower == b"connection" and b"close" in [token.strip() for token in value.lower().split(b",")]:
-                self.keep_alive, closes = False, True
-        if not self.keep_alive and not closes:
+        headers = (*self.default_headers, *headers)
+        lines = [STATUS_LINE[status], *[b"%b: %b\r\n" % header for header in headers]]
+        told = dict(headers)
+        if b"connection" in told and b"close" in [token.strip() for token in told[b"connection"].lower().split(b",")]:
+            self.keep_alive = False
+        elif not self.keep_alive:
             lines.append(b"connection: close\r\n")
-        if self.chunked_encoding is None and self.scope["method"] != "HEAD" and status not in {204, 304}:
+        if b"content-length" in told:
+            self.chunked_encoding, self.expected_content_length = False, int(told[b"content-length"])
+        elif self.scope["method"] != "HEAD" and status not in {204, 304}:
             self.chunked_encoding = True
             lines.append(b"transfer-encoding: chunked\r\n")
         head = b"".join(lines)

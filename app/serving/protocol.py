@@ -1,7 +1,7 @@
 """uvicorn's httptools protocol with what an API server on the open network needs: the caller's certificate, limits, clean refusals."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from app.at_once import begin
 from app.auth.identity import PEER_KEY
 from app.errors import Problem
-from app.serving.exchange import Exchange
+from app.serving.exchange import Exchange, Header
 from app.serving.peer import NO_PEER, ConnectionPeer, read_peer
 from app.serving.state import ServingState
 from app.wire.status import encode_status
@@ -33,6 +33,9 @@ read would hold its request's place among those in flight for ever."""
 
 LIVE = "kubeglance.live"
 """The ASGI extension by which an answer that goes on while nothing happens asks for more time, and to hear when nobody waits for it."""
+
+WHOLE = "kubeglance.whole"
+"""The ASGI extension by which an answer that is there is taken in one call: a tenth of what a get costs. It says whether it was taken."""
 
 GOODBYE_SECONDS = 1.0
 """Time for a peer to answer the end of TLS when the server closes a connection that is idle or misused; then it is cut. Peers that do
@@ -65,9 +68,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._peer: ConnectionPeer = NO_PEER
         self._refusal = _BAD_REQUEST
         self._reading_headers = False
-        self._header_bytes = 0
         self._message_bytes = 0
-        self._is_head = False
         self._has_body = False
         self._asks_for_upgrade = False
         self._unread = b""
@@ -78,7 +79,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._request_timer: asyncio.TimerHandle | None = None
         self._gone: Callable[[], None] | None = None
         self._idle_since: float | None = None
-        self._extensions = {LIVE: self._goes_on}
+        self._extensions = {LIVE: self._goes_on, WHOLE: self._whole}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # only stream transports come here
         """Read the certificate once: it is the connection's, and so the same for all its requests."""
@@ -127,7 +128,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
     def _parse_pieces(self) -> None:
         while self._unread and not self.pipeline and not self.transport.is_closing():
             piece, self._unread = self._unread[:PIECE], self._unread[PIECE:]
-            # A header without end reaches no callback: count what goes into the parser.
+            # Headers without end never are complete: count what goes into the parser.
             self._message_bytes += len(piece)
             if self._reading_headers and self._message_bytes > 2 * MAX_HEADER_BYTES:
                 self._refusal = _TOO_LARGE
@@ -168,19 +169,11 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self.scope[PEER_KEY] = self._peer  # type: ignore[literal-required]  # ASGI servers may add keys
         self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item]
         self._reading_headers = True
-        self._header_bytes = 0
         self._message_bytes = 0
-        self._is_head = False
         self._has_body = False
         self._asks_for_upgrade = False
 
-    def on_url(self, url: bytes) -> None:
-        self._is_head = self.parser.get_method() == b"HEAD"
-        self._count(len(url))
-        super().on_url(url)
-
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._count(len(name) + len(value) + 4)
         name = name.lower()
         if name in _OF_THE_CONNECTION:
             self._take_note(name, value.lower())
@@ -200,6 +193,9 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._stop_header_timer()
         if self.transport.is_closing():  # an answer before this request ended the connection
             return
+        if len(self.url) + sum([len(name) + len(value) + 4 for name, value in self.headers]) > MAX_HEADER_BYTES:
+            self._refusal = _TOO_LARGE
+            raise _Refused
         if self.parser.should_upgrade() or self._asks_for_upgrade:
             self._refusal = _UPGRADE
             raise _Refused
@@ -267,6 +263,9 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._request_timer = self.loop.call_later(seconds, self._request_late)
         self._gone = gone
 
+    def _whole(self, status: int, headers: Sequence[Header], body: bytes) -> bool:
+        return isinstance(self._answering, Exchange) and self._answering.whole(status, headers, body)
+
     def on_response_complete(self) -> None:
         """As in uvicorn: what waits is answered next, and with nothing more to answer the connection is idle."""
         self._gone = None
@@ -303,7 +302,8 @@ class KubeglanceProtocol(HttpToolsProtocol):
         head = [STATUS_LINE[self._refusal.code]]
         head += [b"%b: %b\r\n" % header for header in self.server_state.default_headers]
         head.append(b"content-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(body))
-        if not self._is_head:
+        is_head = self.url and self.parser.get_method() == b"HEAD"  # without a target it is that of the message before
+        if not is_head:
             head.append(body)
         self.transport.write(b"".join(head))
         self._close()
@@ -311,12 +311,6 @@ class KubeglanceProtocol(HttpToolsProtocol):
     def _close(self) -> None:
         self.transport.close()
         self.loop.call_later(GOODBYE_SECONDS, self.transport.abort)
-
-    def _count(self, size: int) -> None:
-        self._header_bytes += size
-        if self._header_bytes > MAX_HEADER_BYTES:
-            self._refusal = _TOO_LARGE
-            raise _Refused
 
     def _start_header_timer(self) -> None:
         self._header_timer = self.loop.call_later(HEADER_SECONDS, self._headers_late)

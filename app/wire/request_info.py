@@ -1,8 +1,15 @@
 """What a path means: RequestInfo of k8s.io/apiserver/pkg/endpoints/request."""
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+_KEPT = 512
+_LONGEST_KEPT = 256
+"""Paths that are kept, and their characters."""
 
 
 class RequestInfo(Struct, frozen=True):
@@ -28,7 +35,12 @@ def split_request(method: str, path: str) -> RequestInfo:
     """The meaning of `method` on the (percent-decoded) `path`. Never raises.
 
     An empty namespace names none: `namespaces//pods` is no list of all pods, but a subresource of namespaces, which nobody serves.
+    Who watches values asks the same few paths again and again, so that what these mean is kept.
     """
+    return split_short(method, path) if len(path) <= _LONGEST_KEPT else _split(method, path)
+
+
+def _split(method: str, path: str) -> RequestInfo:
     parts = path.strip("/").split("/")
     if parts[0] != "apis" or len(parts) < 4:
         return RequestInfo(method.lower(), path)
@@ -54,6 +66,10 @@ def split_request(method: str, path: str) -> RequestInfo:
     elif not name and verb == "delete":
         verb = "deletecollection"
     return RequestInfo(verb, path, group, version, rest[0], subresource, namespace, name, by_path, len(rest) > 3)
+
+
+split_short = lru_cache(_KEPT)(_split)
+"""split_request of short paths."""
 
 
 def is_path_segment(name: str) -> bool:
