@@ -199,7 +199,7 @@ class Kubeglance:
             clock=clock,
             version=version_info(__version__),
         )
-        self.app = Dispatcher(app, resources, max_in_flight=settings.max_requests_inflight)
+        self.app = Dispatcher(app, resources, max_in_flight=settings.max_requests_inflight, at_once=kinds_answers.at_once)
 
     def start(self, supervisor: Supervisor) -> None:
         """Set everything going that runs beside requests."""

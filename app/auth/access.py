@@ -80,10 +80,17 @@ class AccessReviewer:
         if not verdict.allowed:
             raise forbidden(user, attributes, verdict.reason)
 
+    def knows(self, user: User, attributes: Attributes) -> bool:
+        """Whether it is known now that `user` may do `attributes`, those of a resource, whatever its name."""
+        if MASTERS in user.groups:
+            return True
+        verdict = self._verdicts.get(_broad_key(user, attributes))
+        return verdict is not None and verdict.allowed
+
     async def _broad(self, user: User, asked: Attributes) -> Verdict:
         if not asked.resource:
             return await self._verdict((user, asked.verb, asked.path), user, Attributes(verb=asked.verb, path=asked.path))
-        key = (user, asked.verb, asked.group, asked.version, asked.resource, asked.subresource, asked.namespace)
+        key = _broad_key(user, asked)
         verdict = self._verdicts.get(key)
         if verdict is not None:
             return verdict  # the way of most requests: one look-up, and nothing made
@@ -125,6 +132,10 @@ class AccessReviewer:
         }
         status = await review(self._client, PATH, body, _AccessStatus, sleep=self._sleep)
         return Verdict(status.allowed and not status.denied, status.reason)
+
+
+def _broad_key(user: User, asked: Attributes) -> Hashable:
+    return user, asked.verb, asked.group, asked.version, asked.resource, asked.subresource, asked.namespace
 
 
 def _what(attributes: Attributes) -> dict[str, Any]:

@@ -43,12 +43,30 @@ class DelegatingGate:
         self._chains = ChainReader()
         self._front_proxy = FrontProxyReader()
 
+    def known(self, scope: Scope, attributes: Attributes) -> User | None:
+        """See Gate."""
+        bundle = self._trust.bundle
+        credentials = _credentials(scope["headers"], bundle)
+        user = None
+        peer = scope.get(PEER_KEY)
+        if peer is not None and peer.chain:
+            user, _ = self._by_certificate(peer, credentials, bundle)
+        if user is None:
+            token = bearer_token(credentials)
+            user = self._tokens.known(token) if token else None
+        if user is None:
+            return None
+        user = _with_authenticated(user)
+        _refuse_impersonation(credentials, user)
+        return user if self._access.knows(user, attributes) else None
+
     async def admit(self, scope: Scope, attributes: Attributes, narrowed: Narrowed | None = None) -> User:
         """See Gate. After it the scope's headers hold no credentials any more: no token, no X-Remote-*."""
         if not attributes.resource and attributes.path in OPEN_PATHS:
             return ANONYMOUS
         bundle = self._trust.bundle
-        credentials, scope["headers"] = _split(scope["headers"], bundle)
+        credentials = _credentials(scope["headers"], bundle)
+        scope["headers"] = [header for header in scope["headers"] if header not in credentials]
         user = _with_authenticated(await self._authenticate(scope.get(PEER_KEY), credentials, bundle))
         _refuse_impersonation(credentials, user)
         if not _is_discovery(user, attributes):
@@ -121,15 +139,10 @@ def _with_authenticated(user: User) -> User:
     return replace(user, groups=(*user.groups, AUTHENTICATED))
 
 
-def _split(headers: Headers, bundle: TrustBundle) -> tuple[Credentials, list[tuple[bytes, bytes]]]:
-    """Credentials, and all the rest: what routes see. Both in the order of arrival."""
+def _credentials(headers: Headers, bundle: TrustBundle) -> Credentials:
+    """In the order of arrival; the rest is what routes see."""
     names, prefixes = bundle.credential_headers, bundle.credential_prefixes
-    credentials: list[tuple[bytes, bytes]] = []
-    rest: list[tuple[bytes, bytes]] = []
-    for header in headers:
-        name = header[0]
-        (credentials if name in names or name.startswith(prefixes) else rest).append(header)
-    return tuple(credentials), rest
+    return tuple([header for header in headers if header[0] in names or header[0].startswith(prefixes)])
 
 
 def _refuse_impersonation(credentials: Credentials, user: User) -> None:

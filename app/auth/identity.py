@@ -68,6 +68,14 @@ PEER_KEY = "kubeglance.peer"
 class Gate(Protocol):
     """The whole of authentication and authorisation, as the routes see it."""
 
+    def known(self, scope: Scope, attributes: Attributes) -> User | None:
+        """The caller, where it is known already who that is and that they may do `attributes`; the scope is left as it is. None where that
+        has to be found out, or is refused: `admit` does both.
+
+        Raises Problem as `admit` would, or nothing.
+        """
+        ...
+
     async def admit(self, scope: Scope, attributes: Attributes, narrowed: Narrowed | None = None) -> User:
         """The caller, who may do `attributes`, or else what `narrowed` makes of them.
 

@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from app.at_once import in_task
 from app.errors import KubeError, KubeUnavailable
 
 REVIEW_TIMEOUT = 10.0
@@ -36,7 +35,6 @@ class ReviewClient(Protocol):
 
 async def review(client: ReviewClient, path: str, body: dict[str, Any], answer: type[T], *, sleep: Sleep = asyncio.sleep) -> T:
     """The `status` of the answer as `answer`. Raises KubeError: refused, unavailable after five tries or 10 s, or not understood."""
-    await in_task()
     try:
         async with asyncio.timeout(REVIEW_TIMEOUT):
             reply = await _create(client, path, body, sleep)

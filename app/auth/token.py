@@ -62,9 +62,14 @@ class TokenAuthenticator:
         self._verdicts: Verdicts[_Verdict] = Verdicts(CACHE_SIZE, REVIEW_TTL, clock.monotonic)
         self._flights: SingleFlight[_Verdict] = SingleFlight()
 
+    def known(self, token: str) -> User | None:
+        """Whose token it is, None if nobody's or if that is not known now."""
+        verdict = self._verdicts.get(self._key(token))
+        return None if verdict is None else verdict.user
+
     async def authenticate(self, token: str) -> User | None:
         """Whose token it is, None if nobody's or if that cannot be found out: without a proof there is no identity."""
-        key = blake2b(token.encode("latin-1", "replace"), key=self._secret, digest_size=32).digest()
+        key = self._key(token)
         verdict = self._verdicts.get(key)
         if verdict is None:
             try:
@@ -80,6 +85,9 @@ class TokenAuthenticator:
                 )
                 return None
         return verdict.user
+
+    def _key(self, token: str) -> bytes:
+        return blake2b(token.encode("latin-1", "replace"), key=self._secret, digest_size=32).digest()
 
     async def _review(self, key: bytes, token: str) -> _Verdict:
         spec: dict[str, Any] = {"token": token}

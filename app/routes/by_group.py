@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from app.at_once import in_task
 from app.routes.problems import Endpoint
 from app.routes.respond import Receive, Scope, Send
 
@@ -16,7 +15,5 @@ class ByGroup:
         self._others = others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        endpoint = self._others.get(scope["path"].split("/", 3)[2], self._kinds)
-        if endpoint is not self._kinds:
-            await in_task()  # they may have to ask others first, for some time and no longer
-        await endpoint(scope, receive, send)
+        group = scope["path"].split("/", 3)[2]
+        await self._others.get(group, self._kinds)(scope, receive, send)

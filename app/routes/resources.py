@@ -17,7 +17,6 @@ from cachetools import LRUCache, TTLCache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from app.at_once import in_task
 from app.auth.identity import Attributes, Gate, User
 from app.cache.collection import Item, Snapshot
 from app.clock import Clock
@@ -111,7 +110,7 @@ def create_resources(
     """
     bounds = LiveAnswers() if live is None else live
     resources = Resources(catalog, gate=gate, versions=versions, clock=clock, observe=observe, live=bounds, rendered_bytes=rendered_bytes)
-    return Endpoint(resources.answer)
+    return Endpoint(resources.answer, resources.at_once)
 
 
 class _Bound(NamedTuple):
@@ -209,11 +208,9 @@ class Resources:
             return await self._subresource(scope, bound, info, query, caller)
         if scope["method"] not in {"GET", "HEAD"} or (info.by_path and verb != "watch"):
             raise _not_allowed(bound.kind, verb or scope["method"].lower())
-        negotiated = self._negotiate(joined_header(scope, b"accept"), bound.kind)
-        pretty = negotiated.media == JSON and (negotiated.pretty or wants_pretty(query, header(scope, b"user-agent")))
         if info.name and not info.by_path:
-            form = form_of(negotiated, query, pretty=pretty)
-            return Answer(200, self._get(bound, (info.namespace, info.name), form, query), negotiated.media)
+            return self._one(scope, bound, info, query)
+        negotiated, pretty = self._agree(scope, bound.kind, query)
         options = parse_list_options(query, watch=info.by_path, selectable=bound.selectable) if query or info.by_path else _WHOLE_LIST
         if options.watch:
             raise _not_allowed(bound.kind, "watch")
@@ -221,6 +218,29 @@ class Resources:
         namespace = info.namespace if info.namespace or not bound.kind.namespaced else None
         selectors = (query.get("labelSelector", ""), query.get("fieldSelector", ""))
         return await self._list(bound, namespace, options, selectors, form, in_chunks=scope.get("http_version") != "1.0")
+
+    def at_once(self, scope: Scope) -> Answer | None:
+        """The answer to a plain get of an object, by a caller of whom all is known. None, or what `answer` raises, for all else."""
+        if scope["method"] != "GET" or query_of(scope):
+            return None
+        info = split_request("GET", scope["path"])
+        bound = self._bound.get((info.group, info.version, info.resource))
+        if bound is None or not info.name or info.subresource or info.by_path or not _fits(bound.kind, info):
+            return None
+        if self._gate.known(scope, attributes_of(info, info.verb)) is None:
+            return None
+        return self._one(scope, bound, info, {})
+
+    def _one(self, scope: Scope, bound: _Bound, info: RequestInfo, query: dict[str, str]) -> Answer:
+        """One object."""
+        negotiated, pretty = self._agree(scope, bound.kind, query)
+        form = form_of(negotiated, query, pretty=pretty)
+        return Answer(200, self._get(bound, (info.namespace, info.name), form, query), negotiated.media)
+
+    def _agree(self, scope: Scope, kind: Kind, query: dict[str, str]) -> tuple[Negotiated, bool]:
+        """The form that was agreed on, and whether it is to be indented. Raises Problem 406."""
+        negotiated = self._negotiate(joined_header(scope, b"accept"), kind)
+        return negotiated, negotiated.media == JSON and (negotiated.pretty or wants_pretty(query, header(scope, b"user-agent")))
 
     def _negotiate(self, accept: str, kind: Kind) -> Negotiated:
         """The form that was agreed on. Few Accept headers are in use, so that each is read once."""
@@ -286,7 +306,6 @@ class Resources:
             raise _not_allowed(kind, info.verb or scope["method"].lower(), info.subresource)
         if subresource is None:
             raise unknown_path()
-        await in_task()  # it may have to ask others, for some time and no longer
         item = _present(bound, (info.namespace, info.name))
         return await subresources.answer(
             scope, kind, info.version, subresource, Asked(item, query, caller), clock=self._clock, live=self._live

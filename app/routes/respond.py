@@ -21,8 +21,6 @@ PIECE = 64 * 1024
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 _NO_CACHE = (b"cache-control", b"no-cache, private")
-_WHOLE = "kubeglance.whole"  # see app/serving/protocol.py
-_NO_EXTENSIONS: dict[str, Any] = {}
 _UUID_RANDOM = ~(0xF << 76 | 0x3 << 62)
 _UUID_VERSION_4 = 0x4 << 76 | 0x2 << 62
 NO_SNIFF = ("x-content-type-options", "nosniff")
@@ -49,12 +47,7 @@ async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
     """Send the answer. A body over PIECE bytes goes in pieces; HEAD has the headers only."""
     body, stream = answer.body, answer.stream
     length = len(body) if stream is None else answer.length
-    headers = _headers(scope, answer, length)
-    if stream is None and length <= PIECE:
-        whole = scope.get("extensions", _NO_EXTENSIONS).get(_WHOLE)
-        if whole is not None and whole(answer.status, headers, body if answer.status != 304 else b""):
-            return
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers_of(scope, answer, length)})
     if scope["method"] == "HEAD" or answer.status == 304:
         if stream is not None:
             await stream.aclose()
@@ -76,7 +69,8 @@ async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def _headers(scope: Scope, answer: Answer, length: int) -> list[tuple[bytes, bytes]]:
+def headers_of(scope: Scope, answer: Answer, length: int) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer of `length` bytes, -1 if nobody knows."""
     headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
     if not headers or not any(name == _NO_CACHE[0] for name, _ in headers):
         headers.append(_NO_CACHE)
@@ -118,7 +112,7 @@ def header(scope: Scope, name: bytes) -> str:
 
 def joined_header(scope: Scope, name: bytes) -> str:
     """All values of a request header that is a list, joined by commas (RFC 9110, 5.3)."""
-    return ",".join(value.decode("latin-1") for key, value in scope["headers"] if key == name)
+    return ",".join([value.decode("latin-1") for key, value in scope["headers"] if key == name])
 
 
 def audit_id(scope: Scope) -> str:

@@ -6,8 +6,8 @@ FastAPI's routing costs several times what a cached answer costs, so get and lis
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from app.at_once import in_task
 from app.errors import Problem
+from app.serving.exchange import Whole
 from app.wire.status import encode_status
 
 Message = MutableMapping[str, Any]
@@ -49,13 +49,21 @@ class Dispatcher:
         *,
         is_hot: Callable[[str], bool] = is_resource_path,
         max_in_flight: int = 400,
+        at_once: Callable[[MutableMapping[str, Any]], Whole | None] = lambda _scope: None,
     ) -> None:
-        """A `max_in_flight` of 0 means no limit, as with kube-apiserver's flag."""
+        """A `max_in_flight` of 0 means no limit, as with kube-apiserver's flag. `at_once` gives the answers that are there already."""
         self._app = app
         self._resource_endpoint = resource_endpoint
         self._is_hot = is_hot
         self._max_in_flight = max_in_flight
         self._in_flight = 0
+        self._at_once = at_once
+
+    def at_once(self, scope: MutableMapping[str, Any]) -> Whole | None:
+        """The answer to a request if it is there, for which it need not become a task. None where the usual way answers or refuses."""
+        if self._max_in_flight and self._in_flight >= self._max_in_flight:
+            return None
+        return self._at_once(scope)
 
     @property
     def in_flight(self) -> int:
@@ -75,8 +83,6 @@ class Dispatcher:
         path: str = scope["path"]
         is_hot = scope["method"] in {"GET", "HEAD"} and self._is_hot(path)
         app = self._resource_endpoint if is_hot else self._app
-        if not is_hot:
-            await in_task()  # what FastAPI is built on needs one
         if not self._max_in_flight or (not is_hot and never_refused(path)):
             await app(scope, receive, send)
             return

@@ -3,10 +3,11 @@
 A head that is written alone is a TLS record, and a call of the system or two, of its own: a sixth of what a short answer costs.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from uvicorn._types import ASGISendEvent
+from uvicorn._types import ASGISendEvent, HTTPScope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 Header = tuple[bytes, bytes]
@@ -16,8 +17,32 @@ TOGETHER = 64 * 1024
 """Head and body that are written together; of a longer body the copy would cost more than the second write."""
 
 
+Whole = tuple[int, Sequence[Header], bytes]
+"""An answer that is there: status, headers with content-length, body."""
+
+
+def encode_head(status: int, headers: Iterable[Header]) -> bytes:
+    """What comes before a body. Raises RuntimeError for a header that would be two."""
+    lines = [STATUS_LINE[status], *[b"%b: %b\r\n" % header for header in headers]]
+    head = b"".join(lines)
+    if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines):
+        raise RuntimeError("a header has a line break in it")
+    return head + b"\r\n"
+
+
+class Answered:
+    """Stands for an exchange that was over when it began: what uvicorn asks of the last request of a connection."""
+
+    response_started = response_complete = True
+    disconnected = False
+
+    def __init__(self) -> None:
+        self.scope: HTTPScope | None = None
+        self.message_event = asyncio.Event()
+
+
 class Exchange(RequestResponseCycle):
-    """What it overrides: `send`. The head waits for the first part of the body, as ASGI allows. `whole` is what a short answer needs."""
+    """What it overrides: `send`. The head waits for the first part of the body, as ASGI allows."""
 
     _head = b""
 
@@ -43,33 +68,21 @@ class Exchange(RequestResponseCycle):
         else:
             self._keep_head(parts["status"], parts.get("headers", ()))
 
-    def whole(self, status: int, headers: Sequence[Header], body: bytes) -> bool:
-        """Take an answer with all its body, where nothing has to be waited for; False if it has to be sent."""
-        if self.response_started or self.disconnected or self.flow.write_paused:
-            return False
-        self._keep_head(status, headers)
-        self._write_body(body, more=False)
-        return True
-
     def _keep_head(self, status: int, headers: Iterable[Header]) -> None:
         self.response_started = True
         self.waiting_for_100_continue = False
-        headers = (*self.default_headers, *headers)
-        lines = [STATUS_LINE[status], *[b"%b: %b\r\n" % header for header in headers]]
+        headers = [*self.default_headers, *headers]
         told = dict(headers)
         if b"connection" in told and b"close" in [token.strip() for token in told[b"connection"].lower().split(b",")]:
             self.keep_alive = False
         elif not self.keep_alive:
-            lines.append(b"connection: close\r\n")
+            headers.append((b"connection", b"close"))
         if b"content-length" in told:
             self.chunked_encoding, self.expected_content_length = False, int(told[b"content-length"])
         elif self.scope["method"] != "HEAD" and status not in {204, 304}:
             self.chunked_encoding = True
-            lines.append(b"transfer-encoding: chunked\r\n")
-        head = b"".join(lines)
-        if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines):
-            raise RuntimeError("a header has a line break in it")
-        self._head = head + b"\r\n"
+            headers.append((b"transfer-encoding", b"chunked"))
+        self._head = encode_head(status, headers)
 
     def _write_body(self, body: bytes, *, more: bool) -> None:
         if self.scope["method"] == "HEAD":

@@ -1,19 +1,19 @@
 """uvicorn's httptools protocol with what an API server on the open network needs: the caller's certificate, limits, clean refusals."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
 import httptools
 import structlog
-from uvicorn._types import ASGI3Application
+from uvicorn._types import ASGI3Application, HTTPScope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from app.at_once import begin
 from app.auth.identity import PEER_KEY
 from app.errors import Problem
-from app.serving.exchange import Exchange, Header
+from app.serving.exchange import Answered, Exchange, Whole, encode_head
 from app.serving.peer import NO_PEER, ConnectionPeer, read_peer
 from app.serving.state import ServingState
 from app.wire.status import encode_status
@@ -33,9 +33,6 @@ read would hold its request's place among those in flight for ever."""
 
 LIVE = "kubeglance.live"
 """The ASGI extension by which an answer that goes on while nothing happens asks for more time, and to hear when nobody waits for it."""
-
-WHOLE = "kubeglance.whole"
-"""The ASGI extension by which an answer that is there is taken in one call: a tenth of what a get costs. It says whether it was taken."""
 
 GOODBYE_SECONDS = 1.0
 """Time for a peer to answer the end of TLS when the server closes a connection that is idle or misused; then it is cut. Peers that do
@@ -72,14 +69,15 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self._has_body = False
         self._asks_for_upgrade = False
         self._unread = b""
-        self._parsing = False
-        self._at_once = False
+        self._ask: Callable[[HTTPScope], Whole | None] | None = getattr(self.app, "at_once", None)
+        self._may_answer = False
+        self._answered = Answered()
         self._answering: RequestResponseCycle | None = None
         self._header_timer: asyncio.TimerHandle | None = None
         self._request_timer: asyncio.TimerHandle | None = None
         self._gone: Callable[[], None] | None = None
         self._idle_since: float | None = None
-        self._extensions = {LIVE: self._goes_on, WHOLE: self._whole}
+        self._extensions = {LIVE: self._goes_on}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # only stream transports come here
         """Read the certificate once: it is the connection's, and so the same for all its requests."""
@@ -103,29 +101,11 @@ class KubeglanceProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._unread += data
-        self._at_once = True
-        try:
-            self._parse()
-        finally:
-            self._at_once = False
+        self._may_answer = True
+        self._parse()
 
     def _parse(self) -> None:
         """Parse what was read, until a request has to wait for the answer to another. What is left keeps the connection from being read."""
-        if self._parsing:  # an answer was done within the parser's call: it goes on behind it
-            return
-        self._parsing = True
-        try:
-            self._parse_pieces()
-        finally:
-            self._parsing = False
-        if self.transport.is_closing():
-            return
-        if self._unread:
-            self.flow.pause_reading()
-        if self._reading_headers and self._header_timer is None:
-            self._start_header_timer()
-
-    def _parse_pieces(self) -> None:
         while self._unread and not self.pipeline and not self.transport.is_closing():
             piece, self._unread = self._unread[:PIECE], self._unread[PIECE:]
             # Headers without end never are complete: count what goes into the parser.
@@ -138,6 +118,13 @@ class KubeglanceProtocol(HttpToolsProtocol):
                 self.send_400_response("")
             else:
                 super().data_received(piece)
+        self._may_answer = False
+        if self.transport.is_closing():
+            return
+        if self._unread:
+            self.flow.pause_reading()
+        if self._reading_headers and self._header_timer is None:
+            self._start_header_timer()
 
     def shutdown(self) -> None:
         super().shutdown()
@@ -191,16 +178,16 @@ class KubeglanceProtocol(HttpToolsProtocol):
         """Refuse upgrades before the app sees them: a half-done upgrade once gave away an apiserver's connection (CVE-2018-1002105)."""
         self._reading_headers = False
         self._stop_header_timer()
-        if self.transport.is_closing():  # an answer before this request ended the connection
-            return
-        if len(self.url) + sum([len(name) + len(value) + 4 for name, value in self.headers]) > MAX_HEADER_BYTES:
+        if len(self.url) + sum(map(len, chain.from_iterable(self.headers))) + 4 * len(self.headers) > MAX_HEADER_BYTES:
             self._refusal = _TOO_LARGE
             raise _Refused
         if self.parser.should_upgrade() or self._asks_for_upgrade:
             self._refusal = _UPGRADE
             raise _Refused
         self._read_request_line()
-        earlier: RequestResponseCycle | None = self.cycle
+        earlier: RequestResponseCycle | Answered | None = self.cycle
+        if self._may_answer and not self._has_body and (earlier is None or earlier.response_complete) and self._answer_at_once():
+            return
         self.cycle = self._exchange()
         if earlier is None or earlier.response_complete:
             self._start_asgi_task(self.cycle, self.app)
@@ -217,8 +204,31 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self.scope["raw_path"] = url.path
         self.scope["query_string"] = url.query or b""
 
-    def _exchange(self) -> Exchange:
+    def _answer_at_once(self) -> bool:
+        """Write the answer, if it is there; else all goes its usual way, with a task.
+
+        Of requests that came in one read only the first may be answered so: others are to have their turn among those of other
+        connections. None with a body is: what is wrong with the body may come right behind the headers, and is told instead.
+        """
+        self._may_answer = False
+        if self._ask is None or self.flow.write_paused or self.expect_100_continue or not self._keeps_alive():
+            return False
+        answer = self._ask(self.scope)
+        if answer is None:
+            return False
+        status, headers, body = answer
+        self.transport.write(encode_head(status, (*self.server_state.default_headers, *headers)) + body)
+        self._answered.scope = self.scope
+        self.cycle = self._answered  # type: ignore[assignment]  # all that is asked of a cycle whose answer is complete
+        self.server_state.total_requests += 1
+        self._set_keepalive()
+        return True
+
+    def _keeps_alive(self) -> bool:
         draining = isinstance(self.server_state, ServingState) and self.server_state.draining
+        return self.parser.should_keep_alive() and self.scope["http_version"] != "1.0" and not draining
+
+    def _exchange(self) -> Exchange:
         return Exchange(
             scope=self.scope,
             transport=self.transport,
@@ -229,7 +239,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
             expect_100_continue=self.expect_100_continue,
-            keep_alive=self.parser.should_keep_alive() and self.scope["http_version"] != "1.0" and not draining,
+            keep_alive=self._keeps_alive(),
             on_response=self.on_response_complete,
         )
 
@@ -239,32 +249,16 @@ class KubeglanceProtocol(HttpToolsProtocol):
             self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Have the app answer: the first request of what was read at once, as far as that goes, others in their turn.
-
-        A request with a body is none of them: what is wrong with the body may come right behind the headers, and is told instead.
-        """
+        super()._start_asgi_task(cycle, app)
         self._answering = cycle
         self._idle_since = None
-        work = cycle.run_asgi(app)
-        rest: Coroutine[Any, Any, None] | None = work
-        if self._at_once and not self._has_body:
-            self._at_once = False
-            rest = begin(work)
-        if rest is not None:
-            task = self.loop.create_task(rest)
-            task.add_done_callback(self.tasks.discard)
-            self.tasks.add(task)
-        if self._request_timer is None and (not cycle.response_complete or self.transport.is_closing()):
-            self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
+        self._request_timer = self.loop.call_later(REQUEST_SECONDS, self._request_late)
 
     def _goes_on(self, seconds: float, gone: Callable[[], None]) -> None:
         """The answer under way may take so long; `gone` is called if the peer goes meanwhile."""
         self._stop_request_timer()
         self._request_timer = self.loop.call_later(seconds, self._request_late)
         self._gone = gone
-
-    def _whole(self, status: int, headers: Sequence[Header], body: bytes) -> bool:
-        return isinstance(self._answering, Exchange) and self._answering.whole(status, headers, body)
 
     def on_response_complete(self) -> None:
         """As in uvicorn: what waits is answered next, and with nothing more to answer the connection is idle."""

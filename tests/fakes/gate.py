@@ -15,6 +15,10 @@ class FakeGate:
         self.refusal: Problem | None = None
         self.meanwhile: Callable[[], None] = lambda: None
 
+    def known(self, scope: Scope, attributes: Attributes) -> User | None:
+        """Nobody is known: all are admitted, or refused, in the usual way."""
+        return None
+
     async def admit(self, scope: Scope, attributes: Attributes, narrowed: Narrowed | None = None) -> User:
         self.asked.append(attributes if narrowed is None else narrowed())
         self.meanwhile()

@@ -263,66 +263,135 @@ def answers(transport: Paper) -> int:
     return transport.written.count(b"HTTP/1.1 200 ")
 
 
-async def received(protocol: KubeglanceProtocol, data: bytes) -> None:
-    """Data as the event loop hands it on: where no task runs."""
-    asyncio.get_running_loop().call_soon(protocol.data_received, data)
-    await asyncio.sleep(0)
+class Ready(Echo):
+    """Has the answers below /now at once; keeps those scopes too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at_once_scopes: list[Any] = []
+
+    def at_once(self, scope: Any) -> Any:
+        if not scope["path"].startswith("/now"):
+            return None
+        self.at_once_scopes.append(scope)
+        return 200, [(b"content-length", b"3")], b"now"
 
 
-async def test_what_waits_for_nothing_is_answered_at_once() -> None:
-    """The answer is written when the request is read, without a task."""
-    protocol, transport = on_paper(Echo())
+NOW = GET.replace(b"/x", b"/now")
+
+
+async def test_what_is_there_is_answered_at_once() -> None:
+    """The answer is written in one piece when the request is read, without a task; other requests of the connection go on as ever."""
+    app = Ready()
+    protocol, transport = on_paper(app)
     for number in range(1, 4):
-        protocol.data_received(GET)
+        protocol.data_received(NOW)
         assert (number, set()) == (answers(transport), protocol.tasks)
+    assert b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nnow" * 3 == transport.written
+    protocol.data_received(GET)
+    assert (3, 1) == (answers(transport), len(protocol.tasks))
+    await asyncio.sleep(0)
+    protocol.data_received(NOW)
+    assert (5, NO_PEER) == (answers(transport), app.at_once_scopes[-1][PEER_KEY])
     protocol.connection_lost(None)
 
 
 async def test_of_requests_that_come_together_one_is_answered_at_once() -> None:
-    """The others get their turn among those of other connections."""
-    protocol, transport = on_paper(Echo())
-    protocol.data_received(GET * 5)
-    assert 1 == answers(transport)
+    """The others get their turn among those of other connections, in order."""
+    app = Ready()
+    protocol, transport = on_paper(app)
+    protocol.data_received(NOW + GET + NOW * 3)
+    assert (1, 1) == (answers(transport), len(app.at_once_scopes))
     for _ in range(20):
         await asyncio.sleep(0)
-    assert 5 == answers(transport)
+    assert [b"now", b"/x", b"/now", b"/now", b"/now"] == [part.split(b"\r\n\r\n")[1] for part in transport.written.split(b"HTTP/1.1 ")[1:]]
     protocol.connection_lost(None)
 
 
-async def test_a_request_with_a_body_is_not_answered_before_it_is_read() -> None:
-    """What is wrong with its body is told in place of an answer."""
-    protocol, transport = on_paper(Echo())
-    protocol.data_received(b"GET / HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
-    assert 0 == answers(transport)
-    await asyncio.sleep(0)
-    assert 1 == answers(transport)
-    protocol.connection_lost(None)
-
-
-async def test_what_has_to_wait_goes_on_in_a_task() -> None:
-    """The server knows of it, and may count on it at its end."""
-    app = Echo()
+async def test_nothing_is_answered_before_its_turn() -> None:
+    """Not while an answer is under way on the connection."""
+    app = Ready()
     app.hold = asyncio.Event()
     protocol, transport = on_paper(app)
-    await received(protocol, GET)
-    assert (0, 1) == (answers(transport), len(protocol.tasks))
+    protocol.data_received(GET)
+    protocol.data_received(NOW)
+    assert (0, []) == (answers(transport), app.at_once_scopes)
     app.hold.set()
-    for _ in range(5):
-        await asyncio.sleep(0)
-    assert (1, 0) == (answers(transport), len(protocol.tasks))
-    protocol.connection_lost(None)
-
-
-@pytest.mark.parametrize("last", [b"GET /x HTTP/1.0\r\n\r\n", b"GET /x HTTP/1.1\r\nConnection: close\r\n\r\n"])
-async def test_behind_the_last_request_nothing_is_answered(last: bytes) -> None:
-    """What came with it is dropped: the answer said that the connection ends."""
-    protocol, transport = on_paper(Echo())
-    protocol.data_received(last + GET * 3)
     for _ in range(10):
         await asyncio.sleep(0)
-    assert transport.is_closing()
+    assert 2 == answers(transport)
+    protocol.connection_lost(None)
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        NOW.replace(b"Host", b"Content-Length: 2\r\nHost") + b"{}",
+        NOW.replace(b"Host", b"Transfer-Encoding: chunked\r\nHost") + b"0\r\n\r\n",
+        NOW.replace(b"Host", b"Expect: 100-continue\r\nHost"),
+        NOW.replace(b"Host", b"Connection: close\r\nHost"),
+        NOW.replace(b"1.1", b"1.0"),
+    ],
+)
+async def test_what_needs_more_than_an_answer_goes_the_usual_way(request_bytes: bytes) -> None:
+    """A body may yet be wrong, and a connection is to be closed when its last answer is taken."""
+    app = Ready()
+    protocol, transport = on_paper(app)
+    protocol.data_received(request_bytes)
+    assert (0, []) == (answers(transport), app.at_once_scopes)
+    await asyncio.sleep(0)
+    assert (1, 1) == (answers(transport), len(app.scopes))
+    protocol.connection_lost(None)
+
+
+async def test_a_peer_that_takes_nothing_gets_nothing_at_once() -> None:
+    """Its answers wait, each in its task, which the request's time bounds."""
+    app = Ready()
+    protocol, transport = on_paper(app)
+    protocol.pause_writing()
+    protocol.data_received(NOW)
+    await asyncio.sleep(0)
+    assert (0, [], 1) == (answers(transport), app.at_once_scopes, len(protocol.tasks))
+    protocol.resume_writing()
+    for _ in range(3):
+        await asyncio.sleep(0)
     assert 1 == answers(transport)
     protocol.connection_lost(None)
+
+
+async def test_a_draining_server_answers_nothing_at_once() -> None:
+    """Each answer asks to connect anew, and closes."""
+    protocol, transport = on_paper(Ready())
+    protocol.server_state.draining = True  # type: ignore[attr-defined]  # it is a ServingState
+    protocol.data_received(NOW)
+    await asyncio.sleep(0)
+    assert b"connection: close" in transport.written
+    assert transport.is_closing()
+    protocol.connection_lost(None)
+
+
+@pytest.mark.parametrize("behind", [b"rubbish\r\n\r\n", b"GET / HTTP/1.1\r\nConnection: upgrade\r\n\r\n"])
+async def test_what_is_wrong_behind_an_answer_gets_its_refusal(behind: bytes) -> None:
+    """Whether it comes in the same read or in the next."""
+    for reads in ([NOW + behind], [NOW, behind]):
+        protocol, transport = on_paper(Ready())
+        for read in reads:
+            protocol.data_received(read)
+        assert transport.is_closing()
+        assert [b"200", b"400"] == [part[:3] for part in transport.written.split(b"HTTP/1.1 ")[1:]]
+        protocol.connection_lost(None)
+
+
+async def test_a_connection_ends_behind_what_was_answered_at_once() -> None:
+    """However it ends: by the peer, or as idle at the end of the server."""
+    for leaves in (True, False):
+        protocol, transport = on_paper(Ready())
+        protocol.data_received(NOW)
+        if leaves:
+            protocol.connection_lost(None)
+        else:
+            protocol.shutdown()
+        assert transport.is_closing()
 
 
 async def test_waiting_requests_are_few() -> None:
@@ -471,8 +540,9 @@ async def test_an_answer_that_goes_on_is_not_idle() -> None:
             await asyncio.sleep(2 * KEEP_ALIVE)
         await send({"type": "http.response.body", "body": scope["path"].encode()})
 
+    app.at_once = Ready().at_once  # type: ignore[attr-defined]
     protocol, transport = on_paper(app)
-    protocol.data_received(GET + GET.replace(b"/x", b"/log"))
+    protocol.data_received(NOW + GET.replace(b"/x", b"/log"))
     await asyncio.sleep(2 * KEEP_ALIVE + 1)
     assert not transport.is_closing()
     assert b"/log" in transport.written
