@@ -66,11 +66,11 @@ class Snapshot(Sequence[Item]):
     """Items as they were at one moment, in order.
 
     It holds places, and looks into them when it is read: to take hold of 150,000 items at once would keep all others waiting. A
-    collection tells it, as long as anybody has it, what is about to be replaced.
+    collection tells it, as long as anybody has it, what is about to be replaced or to be late.
     """
 
     def __init__(self, places: list[Place], *, late: bool) -> None:
-        """`late` tells whether any of them may be late. While the snapshot is there none becomes late."""
+        """`late` tells whether any of them may be late now. What becomes late afterwards was kept before."""
         self._places = places
         self._late = late
         self._replaced: dict[int, Item] = {}
@@ -78,6 +78,14 @@ class Snapshot(Sequence[Item]):
     def before_replacing(self, place: Place) -> None:
         """Keep what is in `place` now, unless it is newer than the snapshot."""
         self._replaced.setdefault(id(place), place.item)
+
+    def before_late(self, places: Iterable[Place]) -> None:
+        """Keep what is in `places` now, up to date, unless it is newer than the snapshot."""
+        replaced = self._replaced
+        for place in places:
+            if id(place) not in replaced:
+                _look((place,))
+                replaced[id(place)] = place.item
 
     def __len__(self) -> int:
         return len(self._places)
@@ -92,12 +100,12 @@ class Snapshot(Sequence[Item]):
         replaced = self._replaced
         if isinstance(index, int):
             place = self._places[index]
-            if self._late:
+            if self._late and id(place) not in replaced:
                 _look([place])
             return replaced.get(id(place)) or place.item
         places = self._places[index]
         if self._late:
-            _look(places)
+            _look([place for place in places if id(place) not in replaced] if replaced else places)
         if not replaced:
             return [place.item for place in places]
         return [replaced.get(id(place)) or place.item for place in places]
@@ -186,8 +194,14 @@ class Collection:
 
     @property
     def is_held(self) -> bool:
-        """Whether somebody reads a snapshot: what becomes late now would be lost to it."""
+        """Whether somebody reads a snapshot: what is about to become late has to be kept for it."""
         return len(self._snapshots) > 0
+
+    def before_late(self, keys: Iterable[Key]) -> None:
+        """Objects are about to become late: whoever reads a snapshot keeps them as they are. For the publisher only."""
+        places = [self._places[key] for key in keys if key in self._places]
+        for snapshot in self._snapshots:
+            snapshot.before_late(places)
 
     def snapshot(self, namespace: str | None = None) -> Snapshot:
         """All items, or those of one namespace, in order. The sequence does not change afterwards."""

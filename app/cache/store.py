@@ -136,9 +136,12 @@ class Store:
         columns = series.columns if series is not None else None
         if series is None or columns is None:
             return pods.items()
-        if not isinstance(pods, PodColumns) or pods.places is not columns.places or self._is_held():
+        if not isinstance(pods, PodColumns) or pods.places is not columns.places:
             self._end_columns(series, columns)
             return pods.items()
+        for projection in self._of_pods:
+            if projection.collection.is_held:
+                projection.collection.before_late([pods.places.pods[place] for place in columns.here()])
         turn = columns.turn
         for place in columns.step(pods, self._samples.now, version):
             self._leave_columns(columns, place)
@@ -151,7 +154,7 @@ class Store:
     def _join_columns(self, node: str, source: str, batch: Batch, stepped: Sequence[Stepped], version: int) -> None:
         """Have those pods go on by columns from now on that this source serves, and that only went on this time."""
         steady = {pod.key for pod, usage in stepped if usage is not None and self._pod_usage.get(pod.key) is usage}
-        if not steady or not isinstance(batch.pods, PodColumns) or self._is_held():
+        if not steady or not isinstance(batch.pods, PodColumns):
             return
         series, places, pods = self._samples.series(node)[source], batch.pods.places, self._pods.on_node(node)
         joining = [(place, key) for place, key in enumerate(places.pods) if key in steady and can_join(pods[key], series.steps[key])]
@@ -191,9 +194,6 @@ class Store:
         self._pod_usage[pod.key] = usage
         for projection in self._of_pods:
             projection.renew(pod, usage, columns.version(place))
-
-    def _is_held(self) -> bool:
-        return any(projection.collection.is_held for projection in self._of_pods)
 
     def _not_served_better(self, pods: Sequence[Stepped], source: str) -> Sequence[Stepped]:
         """The pods that are not served by a source that is preferred to `source`: whatever a lesser one tells, their usage stays."""
