@@ -17,11 +17,12 @@ from app.routes.respond import (
     Receive,
     Scope,
     Send,
+    Whole,
     audit_id,
     header,
-    headers_of,
     joined_header,
     query_of,
+    ready,
     send_answer,
 )
 from app.wire import messages
@@ -32,26 +33,23 @@ from app.wire.status import encode_status, internal_error, path_method_not_allow
 logger = logging.getLogger(__name__)
 
 Answering = Callable[[Scope], Awaitable[Answer]]
-Whole = tuple[int, list[tuple[bytes, bytes]], bytes]
 
 
 class Endpoint:
     """An ASGI application around a function that answers one request; whatever it raises becomes a Status."""
 
     def __init__(self, answer: Answering, at_once: Callable[[Scope], Answer | None] = lambda _scope: None) -> None:
-        """`at_once` gives an answer that needs no waiting; None or an exception where there is none."""
+        """`at_once` gives an answer that needs no waiting, with status 200 and no headers; None or an exception where there is none."""
         self._answer = answer
         self._at_once = at_once
 
     def at_once(self, scope: Scope) -> Whole | None:
-        """Status, headers and body of an answer that is there. None where the endpoint has to be called, be it to say what is wrong."""
+        """An answer that is there. None where the endpoint has to be called, be it to say what is wrong."""
         try:
             answer = self._at_once(scope)
         except Exception:  # noqa: BLE001  whatever it is, the call meets it again and tells of it
             return None
-        if answer is None or len(answer.body) > PIECE:
-            return None
-        return answer.status, headers_of(scope, answer, len(answer.body)), answer.body
+        return None if answer is None or len(answer.body) > PIECE else ready(scope, answer)
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         try:

@@ -17,8 +17,10 @@ TOGETHER = 64 * 1024
 """Head and body that are written together; of a longer body the copy would cost more than the second write."""
 
 
-Whole = tuple[int, Sequence[Header], bytes]
-"""An answer that is there: status, headers with content-length, body."""
+_TWO_HEADERS = "a header has a line break in it"
+
+Whole = tuple[tuple[Header, ...], Header, bytes]
+"""An answer that is there, with status 200: headers that many answers have, one that is its own, and the body."""
 
 
 def encode_head(status: int, headers: Iterable[Header]) -> bytes:
@@ -26,8 +28,33 @@ def encode_head(status: int, headers: Iterable[Header]) -> bytes:
     lines = [STATUS_LINE[status], *[b"%b: %b\r\n" % header for header in headers]]
     head = b"".join(lines)
     if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines):
-        raise RuntimeError("a header has a line break in it")
+        raise RuntimeError(_TWO_HEADERS)
     return head + b"\r\n"
+
+
+class Heads:
+    """Beginnings of heads: what answers have alike, with the headers of all, is encoded once a second, when the time of day among those is
+    a new one."""
+
+    def __init__(self) -> None:
+        self._of: Sequence[Header] = ()
+        self._known: dict[tuple[Header, ...], bytes] = {}
+
+    def encode(self, defaults: Sequence[Header], answer: Whole) -> bytes:
+        """The bytes of an answer. `defaults` are the headers of all, in the same object as long as they are the same.
+
+        Raises RuntimeError for a header that would be two.
+        """
+        alike, own, body = answer
+        if self._of is not defaults:
+            self._of, self._known = defaults, {}
+        head = self._known.get(alike)
+        if head is None:
+            head = self._known[alike] = encode_head(200, (*defaults, *alike))[:-2]
+        line = b"%b: %b\r\n" % own
+        if line.count(b"\n") != 1 or line.count(b"\r") != 1:
+            raise RuntimeError(_TWO_HEADERS)
+        return b"%b%bcontent-length: %d\r\n\r\n%b" % (head, line, len(body), body)
 
 
 class Answered:

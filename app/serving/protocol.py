@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 import httptools
@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from app.auth.identity import PEER_KEY
 from app.errors import Problem
-from app.serving.exchange import Answered, Exchange, Whole, encode_head
+from app.serving.exchange import Answered, Exchange, Whole
 from app.serving.peer import NO_PEER, ConnectionPeer, read_peer
 from app.serving.state import ServingState
 from app.wire.status import encode_status
@@ -62,6 +62,7 @@ class KubeglanceProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._state = cast("ServingState", self.server_state)  # what app/serving/server.py gives
         self._peer: ConnectionPeer = NO_PEER
         self._refusal = _BAD_REQUEST
         self._reading_headers = False
@@ -196,13 +197,16 @@ class KubeglanceProtocol(HttpToolsProtocol):
             self.pipeline.appendleft((self.cycle, self.app))
 
     def _read_request_line(self) -> None:
-        url = httptools.parse_url(self.url)
-        path = url.path.decode("ascii")
-        self.scope["method"] = self.parser.get_method().decode("ascii")
-        self.scope["http_version"] = self.parser.get_http_version()
-        self.scope["path"] = unquote(path) if "%" in path else path
-        self.scope["raw_path"] = url.path
-        self.scope["query_string"] = url.query or b""
+        scope, raw_path, query = self.scope, self.url, b""
+        if raw_path[:1] != b"/" or b"?" in raw_path or b"#" in raw_path:
+            url = httptools.parse_url(raw_path)
+            raw_path, query = url.path, url.query or b""
+        path = raw_path.decode("ascii")
+        scope["method"] = self.parser.get_method().decode("ascii")
+        scope["http_version"] = self.parser.get_http_version()
+        scope["path"] = unquote(path) if "%" in path else path
+        scope["raw_path"] = raw_path
+        scope["query_string"] = query
 
     def _answer_at_once(self) -> bool:
         """Write the answer, if it is there; else all goes its usual way, with a task.
@@ -216,17 +220,15 @@ class KubeglanceProtocol(HttpToolsProtocol):
         answer = self._ask(self.scope)
         if answer is None:
             return False
-        status, headers, body = answer
-        self.transport.write(encode_head(status, (*self.server_state.default_headers, *headers)) + body)
+        self.transport.write(self._state.heads.encode(self._state.default_headers, answer))
         self._answered.scope = self.scope
         self.cycle = self._answered  # type: ignore[assignment]  # all that is asked of a cycle whose answer is complete
-        self.server_state.total_requests += 1
+        self._state.total_requests += 1
         self._set_keepalive()
         return True
 
     def _keeps_alive(self) -> bool:
-        draining = isinstance(self.server_state, ServingState) and self.server_state.draining
-        return self.parser.should_keep_alive() and self.scope["http_version"] != "1.0" and not draining
+        return self.parser.should_keep_alive() and self.scope["http_version"] != "1.0" and not self._state.draining
 
     def _exchange(self) -> Exchange:
         return Exchange(

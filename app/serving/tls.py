@@ -10,7 +10,7 @@ import ssl
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 from cryptography import x509
@@ -35,9 +35,22 @@ class Offer(NamedTuple):
 _USUAL = Offer()
 
 
+class DirectObject(ssl.SSLObject):
+    """One whose `read` and `write` are OpenSSL's own: those of ssl.SSLObject are a step of Python more, for each record of a connection."""
+
+    @property
+    def read(self) -> Any:
+        return self._sslobj.read  # type: ignore[attr-defined]
+
+    @property
+    def write(self) -> Any:
+        return self._sslobj.write  # type: ignore[attr-defined]
+
+
 class GenerationContext(ssl.SSLContext):
     """The context of one generation of the trust bundle; `SSLObject.context` leads back to it."""
 
+    sslobject_class = DirectObject
     trust_generation: int = 0
 
 

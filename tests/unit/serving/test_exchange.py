@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from uvicorn.protocols.http.flow_control import FlowControl
 
-from app.serving.exchange import TOGETHER, Exchange
+from app.serving.exchange import TOGETHER, Exchange, Heads
 
 OK = b"HTTP/1.1 200 OK\r\n"
 Headers = Sequence[tuple[bytes, bytes]]
@@ -129,6 +129,25 @@ async def test_the_headers_of_all_answers() -> None:
     await answered(made, length(0), b"")
 
     assert [OK + b"date: now\r\ncontent-length: 0\r\n\r\n"] == transport.each
+
+
+def test_what_answers_have_alike_is_encoded_once() -> None:
+    """As long as the headers of all are the same; each answer has its own header, length and body."""
+    heads, now, later = Heads(), [(b"date", b"now")], [(b"date", b"later")]
+    alike = ((b"a", b"b"),)
+
+    assert OK + b"date: now\r\na: b\r\nid: 1\r\ncontent-length: 2\r\n\r\nhi" == heads.encode(now, (alike, (b"id", b"1"), b"hi"))
+    assert OK + b"date: now\r\na: b\r\nid: 2\r\ncontent-length: 0\r\n\r\n" == heads.encode(now, (alike, (b"id", b"2"), b""))
+    assert OK + b"date: later\r\na: b\r\nid: 3\r\ncontent-length: 0\r\n\r\n" == heads.encode(later, (alike, (b"id", b"3"), b""))
+    assert OK + b"date: later\r\nid: 4\r\ncontent-length: 0\r\n\r\n" == heads.encode(later, ((), (b"id", b"4"), b""))
+
+
+@pytest.mark.parametrize("header", [(b"a", b"b\r\nc: d"), (b"a", b"b\n"), (b"a\r\n", b"b"), (b"a", b"\r")])
+def test_a_line_break_in_what_is_there_is_refused(header: tuple[bytes, bytes]) -> None:
+    """Be it in what answers have alike or in one's own."""
+    for answer in (((header,), (b"id", b"1"), b""), ((), header, b"")):
+        with pytest.raises(RuntimeError, match="line break"):
+            Heads().encode([], answer)
 
 
 @pytest.mark.parametrize("header", [(b"a", b"b\r\nc: d"), (b"a", b"b\n"), (b"a\r\n", b"b"), (b"a", b"\r")])

@@ -274,7 +274,7 @@ class Ready(Echo):
         if not scope["path"].startswith("/now"):
             return None
         self.at_once_scopes.append(scope)
-        return 200, [(b"content-length", b"3")], b"now"
+        return ((b"x-alike", b"1"),), (b"x-own", b"2"), b"now"
 
 
 NOW = GET.replace(b"/x", b"/now")
@@ -287,7 +287,7 @@ async def test_what_is_there_is_answered_at_once() -> None:
     for number in range(1, 4):
         protocol.data_received(NOW)
         assert (number, set()) == (answers(transport), protocol.tasks)
-    assert b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nnow" * 3 == transport.written
+    assert b"HTTP/1.1 200 OK\r\nx-alike: 1\r\nx-own: 2\r\ncontent-length: 3\r\n\r\nnow" * 3 == transport.written
     protocol.data_received(GET)
     assert (3, 1) == (answers(transport), len(protocol.tasks))
     await asyncio.sleep(0)
