@@ -8,16 +8,16 @@ from app.errors import Problem
 
 class FakeGate:
     """Admits everything until `refusal` is set. `asked` holds the narrowest form of each question; `meanwhile` is what goes on while a
-    verdict is waited for."""
+    verdict is waited for. Nobody is known before `knows` is set."""
 
     def __init__(self) -> None:
         self.asked: list[Attributes] = []
         self.refusal: Problem | None = None
         self.meanwhile: Callable[[], None] = lambda: None
+        self.knows = False
 
     def known(self, scope: Scope, attributes: Attributes) -> User | None:
-        """Nobody is known: all are admitted, or refused, in the usual way."""
-        return None
+        return User(name="tester") if self.knows else None
 
     async def admit(self, scope: Scope, attributes: Attributes, narrowed: Narrowed | None = None) -> User:
         self.asked.append(attributes if narrowed is None else narrowed())

@@ -1,6 +1,8 @@
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from app.auth.access import AccessReviewer
@@ -358,3 +360,76 @@ async def test_routes_see_no_credentials(bench: Bench) -> None:
 async def test_an_unreadable_chain_is_unauthorized(bench: Bench) -> None:
     """OpenSSL may accept what the certificate library does not: no identity then."""
     assert 401 == (await bench.refused(chain=(b"rubbish", b"rubbish"))).code
+
+
+GET = Attributes("get", group="metrics.k8s.io", version="v1", resource="pods", namespace="ns", name="web")
+CHAINS = ["none", "user", "proxy", "another proxy", "stranger", "ended"]
+HEADERS = [(), (TOKEN,), ((b"authorization", b"Bearer bad"),), REMOTE_ANN, (*REMOTE_ANN, TOKEN), (TOKEN, (b"impersonate-user", b"root"))]
+
+
+def chain_of(bench: Bench, which: str) -> tuple[bytes, ...]:
+    cas = bench.cas
+    chains = {
+        "user": lambda: cas.chain(cas.users, "ann", ("dev",)),
+        "proxy": lambda: cas.chain(cas.proxy, "front-proxy-client"),
+        "another proxy": lambda: cas.chain(cas.proxy, "somebody-else"),
+        "stranger": lambda: cas.chain(cas.stranger, "ann"),
+        "ended": lambda: cas.chain(cas.users, "ann", days=1),
+    }
+    chain = chains[which]() if which in chains else ()
+    if which == "ended":
+        bench.clock.advance(2 * 86_400)
+    return chain
+
+
+@pytest.mark.parametrize("headers", HEADERS, ids=str)
+@pytest.mark.parametrize("which", CHAINS)
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_what_is_known_is_what_would_be_found_out(which: str, headers: tuple[tuple[bytes, bytes], ...], allowed: bool) -> None:
+    """`known` gives the user of `admit` or nobody, lets in nobody else, asks nobody, and leaves the scope as it is."""
+    bench = Bench()
+    bench.reviews.may = lambda _spec: allowed
+    scope = bench.scope(*headers, chain=chain_of(bench, which))
+
+    def known() -> User | None:
+        before, asked = list(scope["headers"]), len(bench.reviews.asked)
+        try:
+            with capture_logs():
+                return bench.gate.known(scope, GET)
+        except Problem:
+            return None
+        finally:
+            assert (before, asked) == (scope["headers"], len(bench.reviews.asked))
+
+    assert known() is None
+    admitted = None
+    with capture_logs(), suppress(Problem):
+        admitted = await bench.gate.admit({**scope}, GET)
+    assert known() in (admitted, None)
+    if admitted in (None, ANONYMOUS):
+        assert known() is None
+    else:
+        assert admitted == known()
+    bench.clock.advance(11)
+    assert known() is None
+
+
+async def test_who_is_known_for_one_thing_is_not_for_another(bench: Bench) -> None:
+    """A verdict is about what was asked, whatever the name; one on a name says nothing of others."""
+    await bench.gate.admit(bench.scope(TOKEN), GET)
+    scope = bench.scope(TOKEN)
+
+    assert bench.gate.known(scope, replace(GET, name="other")) is not None
+    for other in (replace(GET, namespace="other"), replace(GET, verb="list"), replace(GET, resource="nodes"), replace(GET, group="x")):
+        assert bench.gate.known(scope, other) is None
+
+    bench.reviews.may = lambda spec: spec["resourceAttributes"]["name"] == "web"
+    bench.clock.advance(11)
+    await bench.gate.admit(bench.scope(TOKEN), GET)
+    assert bench.gate.known(scope, GET) is None
+
+
+async def test_masters_are_known_without_a_verdict(bench: Bench) -> None:
+    """They may do everything, as in kube-apiserver."""
+    chain = bench.cas.chain(bench.cas.users, "root", ("system:masters",))
+    assert "root" == getattr(bench.gate.known(bench.scope(chain=chain), GET), "name", None)

@@ -59,7 +59,7 @@ class Server:
         self.served_metrics = Registry()
         for provider in self.metrics:
             self.served_metrics.add(provider)
-        kinds = create_resources(
+        kinds = self.kinds = create_resources(
             self.catalog,
             gate=self.gate,
             clock=self.clock,
