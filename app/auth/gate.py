@@ -31,6 +31,15 @@ _DISCOVERY = ("/apis", "/openapi", "/version")
 _BOTH = Anchored.CLIENT | Anchored.REQUEST_HEADER
 
 
+class _Unauthorized(Exception):
+    """Nobody, or not who they say. With `close` the connection is not to be used again."""
+
+    def __init__(self, why: str, *, close: bool = False) -> None:
+        super().__init__(why)
+        self.why = why
+        self.close = close
+
+
 class DelegatingGate:
     """app.auth.identity.Gate, backed by the cluster."""
 
@@ -50,7 +59,10 @@ class DelegatingGate:
         user = None
         peer = scope.get(PEER_KEY)
         if peer is not None and peer.chain:
-            user, _ = self._by_certificate(peer, credentials, bundle)
+            try:
+                user, _ = self._by_certificate(peer, credentials, bundle)
+            except _Unauthorized:
+                return None
         if user is None:
             token = bearer_token(credentials)
             user = self._tokens.known(token) if token else None
@@ -67,7 +79,12 @@ class DelegatingGate:
         bundle = self._trust.bundle
         credentials = _credentials(scope["headers"], bundle)
         scope["headers"] = _others(scope["headers"], bundle)
-        user = _with_authenticated(await self._authenticate(scope.get(PEER_KEY), credentials, bundle))
+        try:
+            user = _with_authenticated(await self._authenticate(scope.get(PEER_KEY), credentials, bundle))
+        except _Unauthorized as exc:
+            # The caller learns nothing of the cause, the log does.
+            _log.info("a request is unauthorized", why=exc.why)
+            raise Problem(401, "Unauthorized", "Unauthorized", headers=(("connection", "close"),) if exc.close else ()) from exc
         _refuse_impersonation(credentials, user)
         if not _is_discovery(user, attributes):
             await self._access.check(user, attributes, narrowed)
@@ -86,29 +103,29 @@ class DelegatingGate:
                 return user
             refused = refused or "the bearer token was not accepted"
         if refused:
-            raise _unauthorized(refused)
+            raise _Unauthorized(refused)
         if not self._anonymous:
-            raise _unauthorized("there are no credentials, and anonymous requests are switched off")
+            raise _Unauthorized("there are no credentials, and anonymous requests are switched off")
         if peer is not None and not peer.chain and peer.trust_generation != bundle.generation:
             # At its handshake this caller may not have been asked for the certificate that now would be believed: let it come again.
-            raise _unauthorized("the connection is older than the authorities in force and has no credentials", close=True)
+            raise _Unauthorized("the connection is older than the authorities in force and has no credentials", close=True)
         return ANONYMOUS
 
     def _by_certificate(self, peer: Peer, credentials: Credentials, bundle: TrustBundle) -> tuple[User | None, str]:
-        """The user, and why the certificate was refused, if it was. Raises Problem 401 if it is valid no more.
+        """The user, and why the certificate was refused, if it was. Raises _Unauthorized if it is valid no more.
 
         The sets are those in force now, not those of the handshake: a chain is as good as the authority it ends in.
         """
         try:
             certificate = self._chains.read(peer.chain)
         except ValueError as exc:
-            raise _unauthorized(f"the certificate cannot be read: {exc}", close=True) from exc
+            raise _Unauthorized(f"the certificate cannot be read: {exc}", close=True) from exc
         anchored = bundle.anchored(certificate.issuers)
         name = certificate.common_name
         if not anchored:
-            raise _unauthorized(f"the authority of certificate {quote(name)} is not trusted any more", close=True)
+            raise _Unauthorized(f"the authority of certificate {quote(name)} is not trusted any more", close=True)
         if not certificate.valid_at(self._clock.wall()):
-            raise _unauthorized(f"certificate {quote(name)} has ended or is of the future", close=True)
+            raise _Unauthorized(f"certificate {quote(name)} has ended or is of the future", close=True)
         refused = ""
         ambiguous = anchored == _BOTH and not bundle.allowed_names
         if anchored & Anchored.REQUEST_HEADER and not ambiguous:
@@ -162,9 +179,3 @@ def _refuse_impersonation(credentials: Credentials, user: User) -> None:
                 details={},
                 headers=(("X-Content-Type-Options", "nosniff"),),
             )
-
-
-def _unauthorized(why: str, *, close: bool = False) -> Problem:
-    """401. The caller learns nothing of the cause, the log does."""
-    _log.info("a request is unauthorized", why=why)
-    return Problem(401, "Unauthorized", "Unauthorized", headers=(("connection", "close"),) if close else ())
