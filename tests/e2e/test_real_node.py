@@ -485,7 +485,12 @@ def test_a_deleted_pod(scene: Scene) -> None:
     scene.plane.kubectl("delete", "pod", name, "-n", NAMESPACE, "--timeout=60s")
     gone = clock.wall()
     wait_until("no value of the deleted pod", lambda: scene.refusal(f"namespaces/{NAMESPACE}/pods/{name}"), seconds=LAG, every=0.05)
-    print(f"noted: {clock.wall() - gone:.2f} s after a pod was gone its value was, too")
+    refused = clock.wall()
+    print(f"noted: {refused - gone:.2f} s after a pod was gone its value was, too")
+    # A look is judged in the round after it: what was seen of the old pod must not be held to the new one's bounds.
+    wait_until(
+        "what was seen of the old pod is judged", lambda: sum(look.time > refused for look in scene.observer.seen) > 1, seconds=4 * LAG
+    )
     created = scene.create(Pod(name, {"main": Work(burn=20, hold=24)}))
     scene.record(name)
     # The invariants hold it to the new pod's bounds: what the old one used would be too much.
