@@ -69,21 +69,24 @@ class Snapshot(Sequence[Item]):
     collection tells it, as long as anybody has it, what is about to be replaced or to be late.
     """
 
-    def __init__(self, places: list[Place], *, late: bool) -> None:
-        """`late` tells whether any of them may be late now. What becomes late afterwards was kept before."""
+    def __init__(self, places: list[Place], namespace: str | None, *, late: bool) -> None:
+        """`namespace` is that of all of them, None if there may be several. `late` tells whether any may be late now; what becomes late
+        afterwards was kept before."""
         self._places = places
+        self._namespace = namespace
         self._late = late
         self._replaced: dict[int, Item] = {}
 
     def before_replacing(self, place: Place) -> None:
         """Keep what is in `place` now, unless it is newer than the snapshot."""
-        self._replaced.setdefault(id(place), place.item)
+        if self._namespace is None or self._namespace == place.item.key[0]:
+            self._replaced.setdefault(id(place), place.item)
 
     def before_late(self, places: Iterable[Place]) -> None:
         """Keep what is in `places` now, up to date, unless it is newer than the snapshot."""
         replaced = self._replaced
         for place in places:
-            if id(place) not in replaced:
+            if id(place) not in replaced and (self._namespace is None or self._namespace == place.item.key[0]):
                 _look((place,))
                 replaced[id(place)] = place.item
 
@@ -208,7 +211,7 @@ class Collection:
         places: list[Place] = []
         for each in self._in(namespace):
             places += each.places
-        return self._held(places)
+        return self._held(places, namespace)
 
     def labelled(self, matches: Callable[[Labels], bool], namespace: str | None = None, *, most: int) -> Snapshot | None:
         """The items of which `matches` takes the labels, in order: the same as those of `snapshot`, and it does not change either.
@@ -228,10 +231,10 @@ class Collection:
             if len(taken) > 1:
                 alike.sort(key=_name)
             found += alike
-        return self._held(found)
+        return self._held(found, namespace)
 
-    def _held(self, places: list[Place]) -> Snapshot:
-        snapshot = Snapshot(places, late=self._followed)
+    def _held(self, places: list[Place], namespace: str | None) -> Snapshot:
+        snapshot = Snapshot(places, namespace, late=self._followed)
         self._snapshots.add(snapshot)
         return snapshot
 

@@ -225,7 +225,7 @@ class Resources:
             return None
         info = split_request("GET", scope["path"])
         bound = self._bound.get((info.group, info.version, info.resource))
-        if bound is None or not info.name or info.subresource or info.by_path or not _fits(bound.kind, info):
+        if bound is None or not info.name or info.subresource or info.deeper or info.by_path or not _fits(bound.kind, info):
             return None
         if self._gate.known(scope, attributes_of(info, info.verb)) is None:
             return None

@@ -61,7 +61,7 @@ class Dispatcher:
 
     def at_once(self, scope: MutableMapping[str, Any]) -> Whole | None:
         """The answer to a request if it is there, for which it need not become a task. None where the usual way answers or refuses."""
-        if self._max_in_flight and self._in_flight >= self._max_in_flight:
+        if (self._max_in_flight and self._in_flight >= self._max_in_flight) or not self._is_hot(scope["path"]):
             return None
         return self._at_once(scope)
 

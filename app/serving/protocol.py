@@ -144,8 +144,8 @@ class KubeglanceProtocol(HttpToolsProtocol):
             self._close()
 
     def _unset_keepalive_if_required(self) -> None:
-        """The connection is idle no more. Its timer goes on: to look again when it ends costs less than one anew for each request."""
-        self._idle_since = None
+        """uvicorn calls it for whatever comes. A connection is idle until a message begins, for line breaks between messages are none; and
+        its timer goes on: to look again when it ends costs less than one anew for each request."""
 
     def _set_keepalive(self) -> None:
         self._idle_since = self.loop.time()
@@ -157,11 +157,14 @@ class KubeglanceProtocol(HttpToolsProtocol):
         self.scope[PEER_KEY] = self._peer  # type: ignore[literal-required]  # ASGI servers may add keys
         self.scope["extensions"] = self._extensions  # type: ignore[typeddict-item]
         self._reading_headers = True
+        self._idle_since = None
         self._message_bytes = 0
         self._has_body = False
         self._asks_for_upgrade = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        if not self._reading_headers:  # behind a body: whoever speaks for others has not looked at it, and nothing of it counts
+            return
         name = name.lower()
         if name in _OF_THE_CONNECTION:
             self._take_note(name, value.lower())

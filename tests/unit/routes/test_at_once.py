@@ -63,6 +63,7 @@ async def test_the_answer_is_that_of_the_usual_way(path: str, agent: str, accept
         pytest.param(scope_of(f"{V1}/namespaces/a/pods/waiting"), id="an object without values"),
         pytest.param(scope_of(POD + "/log"), id="a subresource"),
         pytest.param(scope_of(POD + "/log/x"), id="what is below one"),
+        pytest.param(scope_of(POD + "//x"), id="what is below none"),
         pytest.param(scope_of(f"{V1}/watch/namespaces/a/pods/one"), id="a watch"),
         pytest.param(scope_of(f"{V1}/pods"), id="a list"),
         pytest.param(scope_of(f"{V1}/pods/one"), id="no namespace"),

@@ -370,6 +370,31 @@ async def test_a_draining_server_answers_nothing_at_once() -> None:
     protocol.connection_lost(None)
 
 
+async def test_what_comes_behind_a_body_is_no_header() -> None:
+    """Trailers come when who is asking was told already: credentials among them would be anybody's."""
+    app = Ready()
+    protocol, _ = on_paper(app)
+    chunked = NOW.replace(b"Host", b"Transfer-Encoding: chunked\r\nHost")
+    protocol.data_received(chunked + b"0\r\nX-Remote-Group: system:masters\r\nAuthorization: Bearer x\r\n\r\n")
+    await asyncio.sleep(0)
+    assert [[b"transfer-encoding", b"host"]] == [[name for name, _ in scope["headers"]] for scope in app.scopes]
+    protocol.connection_lost(None)
+
+
+@pytest.mark.looptime
+async def test_line_breaks_keep_no_connection_open() -> None:
+    """A connection is idle until a message begins."""
+    protocol, transport = on_paper(Ready())
+    protocol.data_received(NOW)
+    for _ in range(3):
+        await asyncio.sleep(KEEP_ALIVE / 3 - 1)
+        protocol.data_received(b"\r\n")
+    assert not transport.is_closing()
+    await asyncio.sleep(4)
+    assert transport.is_closing()
+    protocol.connection_lost(None)
+
+
 @pytest.mark.parametrize("behind", [b"rubbish\r\n\r\n", b"GET / HTTP/1.1\r\nConnection: upgrade\r\n\r\n"])
 async def test_what_is_wrong_behind_an_answer_gets_its_refusal(behind: bytes) -> None:
     """Whether it comes in the same read or in the next."""
