@@ -1,6 +1,7 @@
 """Collections: what readers find after any changes, in order, and by labels."""
 
 import weakref
+from array import array
 from collections.abc import Sequence
 
 import pytest
@@ -99,6 +100,38 @@ KEYS = st.tuples(st.sampled_from(["", "a", "a-b", "b"]), st.text("ab1-", min_siz
 LABELS = st.dictionaries(st.sampled_from("xyz"), st.sampled_from(["1", "2"]), max_size=3).map(lambda pairs: tuple(sorted(pairs.items())))
 REQUIREMENTS = st.sampled_from(["x", "!x", "x=1", "x!=1", "y in (1,2)", "y notin (2)", "z>1", "z<2"])
 SELECTORS = st.lists(REQUIREMENTS, min_size=1, max_size=3).map(",".join)
+
+
+class Looks:
+    """A Late whose objects are always late; it counts who is brought up to date."""
+
+    def __init__(self, live: Collection, keys: Sequence[Key]) -> None:
+        self.turn = 1
+        self.seen = array("q", bytes(8 * len(keys)))
+        self.looked: list[Key] = []
+        self._live, self._keys = live, keys
+
+    def look(self, number: int, /) -> None:
+        self.looked.append(self._keys[number])
+        self._live.renew(Item(self._keys[number], (), self.turn, f"of turn {self.turn}"))
+        self.seen[number] = self.turn
+
+
+def test_a_snapshot_keeps_what_is_about_to_be_late_and_its_own() -> None:
+    """Once, as it is then; what other namespaces have costs it nothing."""
+    keys: list[Key] = [("a", "1"), ("a", "2"), ("b", "1")]
+    live = collection(*((key, ()) for key in keys))
+    late = Looks(live, keys)
+    for number, key in enumerate(keys):
+        live.follow(key, late, number)
+    held = live.snapshot("a")
+    for _ in range(3):
+        live.before_late(keys)
+        late.turn += 1
+
+    assert keys[:2] == late.looked
+    assert ["of turn 1", "of turn 1"] == [item.value for item in held]
+    assert ["of turn 4"] * 3 == [item.value for item in live.snapshot()]
 
 
 class Changing(RuleBasedStateMachine):

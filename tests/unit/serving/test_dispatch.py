@@ -152,3 +152,22 @@ async def test_lifespan_is_the_apps() -> None:
 def test_paths(path: str, resource: bool, spared: bool) -> None:
     """What is a resource's path, and what is never refused."""
     assert (resource, spared) == (is_resource_path(path), never_refused(path))
+
+
+def test_what_is_there_is_given_for_hot_paths_and_while_there_is_room() -> None:
+    """Everything else has its one way: odd forms of a path, and a house that is full."""
+    asked: list[str] = []
+
+    def at_once(scope: Any) -> Any:
+        asked.append(scope["path"])
+        return (), (b"a", b"b"), b"there"
+
+    async def nothing(_scope: Any, _receive: Any, _send: Any) -> None:
+        raise AssertionError("it is not called")
+
+    dispatcher = Dispatcher(nothing, nothing, at_once=at_once)
+    hot = "/apis/metrics.k8s.io/v1/nodes/n1"
+    found = [dispatcher.at_once({"path": path}) is not None for path in (hot, f"/{hot}", "/apis/metrics.k8s.io/v1", "/metrics")]
+
+    assert [True, False, False, False] == found
+    assert [hot] == asked
