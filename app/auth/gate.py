@@ -78,7 +78,8 @@ class DelegatingGate:
             return ANONYMOUS
         bundle = self._trust.bundle
         credentials = _credentials(scope["headers"], bundle)
-        scope["headers"] = _others(scope["headers"], bundle)
+        said = frozenset(credentials)
+        scope["headers"] = [header for header in scope["headers"] if header not in said]
         try:
             user = _with_authenticated(await self._authenticate(scope.get(PEER_KEY), credentials, bundle))
         except _Unauthorized as exc:
@@ -157,15 +158,9 @@ def _with_authenticated(user: User) -> User:
 
 
 def _credentials(headers: Headers, bundle: TrustBundle) -> Credentials:
-    """In the order of arrival."""
+    """In the order of arrival. All the rest is what routes see."""
     names, prefixes = bundle.credential_headers, bundle.credential_prefixes
     return tuple([header for header in headers if header[0] in names or header[0].startswith(prefixes)])
-
-
-def _others(headers: Headers, bundle: TrustBundle) -> list[tuple[bytes, bytes]]:
-    """All the rest: what routes see."""
-    names, prefixes = bundle.credential_headers, bundle.credential_prefixes
-    return [header for header in headers if header[0] not in names and not header[0].startswith(prefixes)]
 
 
 def _refuse_impersonation(credentials: Credentials, user: User) -> None:

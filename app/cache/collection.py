@@ -79,16 +79,19 @@ class Snapshot(Sequence[Item]):
 
     def before_replacing(self, place: Place) -> None:
         """Keep what is in `place` now, unless it is newer than the snapshot."""
-        if self._namespace is None or self._namespace == place.item.key[0]:
+        if self._may_have(place):
             self._replaced.setdefault(id(place), place.item)
 
     def before_late(self, places: Iterable[Place]) -> None:
         """Keep what is in `places` now, up to date, unless it is newer than the snapshot."""
         replaced = self._replaced
         for place in places:
-            if id(place) not in replaced and (self._namespace is None or self._namespace == place.item.key[0]):
+            if id(place) not in replaced and self._may_have(place):
                 _look((place,))
                 replaced[id(place)] = place.item
+
+    def _may_have(self, place: Place) -> bool:
+        return self._namespace is None or self._namespace == place.item.key[0]
 
     def __len__(self) -> int:
         return len(self._places)

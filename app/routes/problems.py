@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import msgspec
 from fastapi import FastAPI
@@ -56,10 +57,8 @@ class Endpoint:
             answer = await self._answer(scope)
         except Exception as exc:  # noqa: BLE001  # the outermost frame of a request
             answer = answer_of(scope, exc)
-        try:
+        with suppress(ConnectionResetError):  # who asked is gone: the rest is made for nobody
             await send_answer(scope, send, answer)
-        except ConnectionResetError:
-            return  # who asked is gone: the rest is made for nobody
 
 
 def read_only(answer: Answering) -> Answering:

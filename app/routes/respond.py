@@ -77,7 +77,7 @@ async def send_answer(scope: Scope, send: Send, answer: Answer) -> None:
 
 def _headers(scope: Scope, answer: Answer, length: int) -> list[tuple[bytes, bytes]]:
     headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
-    if not headers or not any(name == _NO_CACHE[0] for name, _ in headers):
+    if not any(name == _NO_CACHE[0] for name, _ in headers):
         headers.append(_NO_CACHE)
     headers.append((b"audit-id", audit_id(scope).encode()))
     if answer.content_type:

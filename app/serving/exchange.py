@@ -11,7 +11,7 @@ from uvicorn._types import ASGISendEvent, HTTPScope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 Header = tuple[bytes, bytes]
-"""Name, in lower case as ASGI asks for, and value."""
+"""Name and value."""
 
 TOGETHER = 64 * 1024
 """Head and body that are written together; of a longer body the copy would cost more than the second write."""
@@ -99,14 +99,16 @@ class Exchange(RequestResponseCycle):
         self.response_started = True
         self.waiting_for_100_continue = False
         headers = [*self.default_headers, *headers]
-        told = dict(headers)
-        if b"connection" in told and b"close" in [token.strip() for token in told[b"connection"].lower().split(b",")]:
-            self.keep_alive = False
-        elif not self.keep_alive:
+        closes = False
+        for name, value in headers:
+            lower = name.lower()
+            if lower == b"content-length":
+                self.chunked_encoding, self.expected_content_length = False, int(value)
+            elif lower == b"connection" and b"close" in [token.strip() for token in value.lower().split(b",")]:
+                self.keep_alive, closes = False, True
+        if not self.keep_alive and not closes:
             headers.append((b"connection", b"close"))
-        if b"content-length" in told:
-            self.chunked_encoding, self.expected_content_length = False, int(told[b"content-length"])
-        elif self.scope["method"] != "HEAD" and status not in {204, 304}:
+        if self.chunked_encoding is None and self.scope["method"] != "HEAD" and status not in {204, 304}:
             self.chunked_encoding = True
             headers.append((b"transfer-encoding", b"chunked"))
         self._head = encode_head(status, headers)
