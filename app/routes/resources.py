@@ -14,7 +14,6 @@ from random import randrange
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache, TTLCache
-from msgspec import Struct
 from msgspec.structs import replace
 
 from app.auth.identity import Attributes, Gate, User
@@ -30,6 +29,7 @@ from app.routes.lists import AT_ONCE, MOST_KEPT, Page, measure, stream, whole
 from app.routes.live import LiveAnswers
 from app.routes.problems import Endpoint
 from app.routes.protobuf_rendering import ProtobufRenderer
+from app.routes.rendered import Look, Rendered, RenderedLists, Where
 from app.routes.rendering import TABLE, Form, Renderer, form_of
 from app.routes.respond import Answer, Scope, header, joined_header, query_of
 from app.routes.versions import Versions, check_version
@@ -44,9 +44,6 @@ from app.wire.status import method_not_allowed, not_found, unknown_path
 
 RENDERED_BYTES = 16 * 1024 * 1024
 """Room for lists that were rendered, of the current version only: whole ones, and short ones of a selector."""
-
-RENDERED_BESIDE = 2048
-"""What a rendered list takes beside its body, with the longest text that it is found by: of an empty list, nearly all."""
 
 PINNED_LISTS = 16
 PINNED_OBJECTS = 300_000
@@ -69,28 +66,11 @@ _CONNECTED = frozenset({"attach", "exec", "portforward", "proxy"})
 """Subresources that upstream serves by GET too, and that do something."""
 
 _LONGEST_KEPT_ACCEPT = 1024
-_LONGEST_KEPT_LOOK = 256
-"""Characters of a namespace and selectors by which a list is found again. Both may be anything, of lists that are empty."""
 _WHOLE_LIST = ListOptions()
 _SUBJECT_RESOURCES = {Subject.NODE: "nodes", Subject.POD: "pods"}
 
 
 Observe = Callable[[int], None]
-
-
-_Where = tuple[str, str, str]
-"""Where a kind is served: group, version, resource."""
-
-_Look = tuple[_Where, str | None, tuple[str, str], Form]
-"""What a list looks like: where, namespace, selectors, form."""
-
-
-class Rendered(Struct, frozen=True):
-    """The body of a list at one version, and when one of its objects was measured (Unix ns), 0 if nobody knows."""
-
-    version: int
-    body: bytes
-    measured: int
 
 
 def create_resources(
@@ -116,7 +96,7 @@ def create_resources(
 class _Bound(NamedTuple):
     """One kind in one version, with what its requests need."""
 
-    where: _Where
+    where: Where
     kind: Kind
     collection: Objects
     measured: Callable[[Any], int]
@@ -158,13 +138,10 @@ class Resources:
         self._live = live
         self._most_rendered = rendered_bytes // 2
         self._versions = versions
-        self._bound: dict[_Where, _Bound] = {}
-        # Lists by what they look like; the value tells its version, and an old one is overwritten.
-        self._rendered: LRUCache[_Look, Rendered] = LRUCache(
-            rendered_bytes, getsizeof=lambda rendered: len(rendered.body) + RENDERED_BESIDE
-        )
+        self._bound: dict[Where, _Bound] = {}
+        self._rendered = RenderedLists(rendered_bytes, self._current)
         # Snapshots of lists that have further pages, so that those pages are of the first one's moment.
-        self._pinned: TTLCache[tuple[_Where, str | None, int], Sequence[Item]] = TTLCache(
+        self._pinned: TTLCache[tuple[Where, str | None, int], Sequence[Item]] = TTLCache(
             PINNED_OBJECTS,
             PINNED_SECONDS,
             timer=clock.monotonic,
@@ -185,8 +162,7 @@ class Resources:
                     bound = _bind(kind, collection, version, self._clock)
                 self._bound[bound.where] = bound
         gone = {where for where, bound in before.items() if self._bound.get(where) is not bound}
-        for look in [look for look in self._rendered if look[0] in gone]:
-            self._rendered.pop(look, None)
+        self._rendered.forget(gone)
         for pin in [pin for pin in self._pinned if pin[0] in gone]:
             self._pinned.pop(pin, None)
 
@@ -269,14 +245,11 @@ class Resources:
         collection = bound.collection
         check_version(self._versions, options.version, options.match, collection.version)
         self._pinned.expire()
-        look = None
-        if not options.limit and options.continuation is None and sum(map(len, (namespace or "", *selectors))) <= _LONGEST_KEPT_LOOK:
-            look = (bound.where, namespace, selectors, form)
-            rendered = self._rendered.get(look)
-            if rendered is not None and rendered.version == collection.version:
-                if rendered.measured:
-                    self._observe(rendered.measured)
-                return Answer(200, rendered.body, form.media)
+        look = None if options.limit or options.continuation is not None else Look(bound.where, namespace, selectors, form)
+        if look is not None and (rendered := self._rendered.find(look, collection.version)) is not None:
+            if rendered.measured:
+                self._observe(rendered.measured)
+            return Answer(200, rendered.body, form.media)
         items, page = await self._page(bound, namespace, options)
         measured = bound.measured(items[randrange(len(items))].value) if items else 0  # noqa: S311  a sample for a histogram
         if measured:
@@ -286,7 +259,7 @@ class Resources:
             body = await whole(list_form, items, page, most=self._most_rendered)
             if body is not None:
                 if look is not None and self._keeps(bound, form):
-                    self._rendered[look] = Rendered(page.version, body, measured)
+                    self._rendered.keep(look, Rendered(page.version, body, measured))
                 return Answer(200, body, form.media)
         if not list_form.measured and in_chunks:
             return Answer(200, content_type=form.media, stream=stream(list_form, items, page, None))
@@ -294,6 +267,11 @@ class Resources:
             return Answer(200, await whole(list_form, items, page, most=sys.maxsize) or b"", form.media)
         length, total = await measure(list_form, items, page)
         return Answer(200, content_type=form.media, stream=stream(list_form, items, page, length), length=total)
+
+    def _current(self, where: Where) -> int | None:
+        """The version of a kind's objects now."""
+        bound = self._bound.get(where)
+        return None if bound is None else bound.collection.version
 
     def _keeps(self, bound: _Bound, form: Form) -> bool:
         """Whether a list may be kept: not while its ages go on, nor when the kind went while it was made."""
