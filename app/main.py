@@ -45,8 +45,10 @@ from app.kube.config import Connection
 from app.kube.credentials import Credentials
 from app.kube.records import Key
 from app.kube.reflector import Reflector
+from app.lumps import Lumps
 from app.pipeline.connections import kubelet_client, raise_file_limit
 from app.pipeline.faults import Faults
+from app.pipeline.paced import PacedClient
 from app.pipeline.pool import Pool
 from app.pipeline.scraper import Job, Surroundings
 from app.pipeline.sink import StatsSink
@@ -122,6 +124,7 @@ class Kubeglance:
         self._settings = settings
         self._clock = clock
         self._client = KubeClient(connection, dialer=kube_dialer)
+        self._lumps = Lumps()
         self._kubelets = kubelet_client(settings, connection, dialer=kubelet_dialer)
         self._closing = [self._client.aclose, self._kubelets.aclose]
         self.trust = Trust()
@@ -187,7 +190,9 @@ class Kubeglance:
             clock,
         )
         self._live = LiveAnswers()
-        kinds_answers = create_resources(self.catalog, gate=gate, clock=clock, versions=versions, observe=self._observe, live=self._live)
+        kinds_answers = create_resources(
+            self.catalog, gate=gate, clock=clock, versions=versions, observe=self._observe, live=self._live, lumps=self._lumps
+        )
         metrics_apis = create_metrics_apis(self.served_metrics, self.described.kind, gate=gate, clock=clock)
         resources = ByGroup(kinds_answers, metrics_apis)
         app = create_app(
@@ -205,7 +210,8 @@ class Kubeglance:
         """Set everything going that runs beside requests."""
         faults = Faults(self._metrics)
         sink = self.store if self.stats is None else StatsSink(self.store, self.stats)
-        around = Surroundings(self._kubelets, sink, self._pods_tried, self._clock, faults, self._metrics, Turns())
+        paced = PacedClient(self._kubelets, self._lumps)
+        around = Surroundings(self._kubelets, paced, sink, self._pods_tried, self._clock, faults, self._metrics, Turns())
         self._pool = Pool(self._jobs, self._settings, around, supervisor.children("scrape"))
         self.nodes.listeners.append(self._pool.nodes_changed)
         self.reports.askers.append(self._pool.reports)

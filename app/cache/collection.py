@@ -15,6 +15,9 @@ from sortedcontainers import SortedDict
 
 from app.kube.records import Key, Labels
 
+FREED_AT_ONCE = 256
+"""Objects kept for a snapshot that has ended, of which so many are freed with each publish: more than one brings of new ones."""
+
 
 class Item(Struct, gc=False, weakref=False):
     """One published object: `value` is what it says, `version` its resourceVersion.
@@ -69,13 +72,28 @@ class Snapshot(Sequence[Item]):
     collection tells it, as long as anybody has it, what is about to be replaced or to be late.
     """
 
-    def __init__(self, places: list[Place], namespace: str | None, *, late: bool) -> None:
+    def __init__(self, places: list[Place], namespace: str | None, *, late: bool, end: Callable[[dict[int, Item]], None]) -> None:
         """`namespace` is that of all of them, None if there may be several. `late` tells whether any may be late now; what becomes late
-        afterwards was kept before."""
+        afterwards was kept before. `end` takes what was kept, once nobody reads the snapshot any more."""
         self._places = places
         self._namespace = namespace
         self._late = late
+        self._end = end
         self._replaced: dict[int, Item] = {}
+        self._read = 0
+        self._last: Key | None = None
+
+    def __del__(self) -> None:
+        if self._replaced:
+            self._end(self._replaced)
+
+    def read_until(self, stop: int) -> None:
+        """Items before `stop` are not read again: nothing is kept for them any more."""
+        passed = self._places[self._read : stop]
+        for place in passed:
+            self._replaced.pop(id(place), None)
+        if passed:
+            self._read, self._last = self._read + len(passed), passed[-1].item.key
 
     def before_replacing(self, place: Place) -> None:
         """Keep what is in `place` now, unless it is newer than the snapshot."""
@@ -91,7 +109,9 @@ class Snapshot(Sequence[Item]):
                 replaced[id(place)] = place.item
 
     def _may_have(self, place: Place) -> bool:
-        return self._namespace is None or self._namespace == place.item.key[0]
+        """Whether it may be among those that are still read."""
+        key = place.item.key
+        return (self._namespace is None or self._namespace == key[0]) and (self._last is None or key > self._last)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -178,6 +198,7 @@ class Collection:
         self._places: dict[Key, Place] = {}
         self._namespaces: SortedDict[str, _Namespace] = SortedDict()
         self._snapshots: WeakSet[Snapshot] = WeakSet()
+        self._ended: list[dict[int, Item]] = []
         self._followed = False
         self.why = why
         self.version = version
@@ -237,7 +258,7 @@ class Collection:
         return self._held(found, namespace)
 
     def _held(self, places: list[Place], namespace: str | None) -> Snapshot:
-        snapshot = Snapshot(places, namespace, late=self._followed)
+        snapshot = Snapshot(places, namespace, late=self._followed, end=self._ended.append)
         self._snapshots.add(snapshot)
         return snapshot
 
@@ -267,6 +288,7 @@ class Collection:
             if place is not None:
                 self._leave(key[0], place)
         self.version = version
+        self._free_some()
 
     def follow(self, key: Key, late: Late | None, number: int = 0) -> None:
         """From now on an object may be late, and is known by `number`; None: it is not late any more. For the publisher only."""
@@ -275,13 +297,23 @@ class Collection:
             place.late, place.number = late, number
             self._followed = True
 
-    def renew(self, item: Item) -> None:
-        """Put an item in the place of one that was late, with the same labels. For the publisher only."""
-        self._places[item.key].item = item
+    def renew(self, key: Key, value: Any, version: int) -> None:
+        """What an object says that was late. One that said it already keeps its version. For the publisher only."""
+        place = self._places.get(key)
+        if place is not None and place.item.value != value:
+            place.item = Item(place.item.key, place.item.labels, version, value)
 
     def has_late(self, version: int) -> None:
         """Some of what may be late became so: what is read now is of `version`. For the publisher only."""
         self.version = version
+        self._free_some()
+
+    def _free_some(self) -> None:
+        """Free a part of what was kept for snapshots that ended. Of 150,000 objects all at once nobody else would get a turn for long."""
+        for kept in self._ended:
+            for _ in range(min(FREED_AT_ONCE, len(kept))):
+                kept.popitem()
+        self._ended[:] = filter(None, self._ended)
 
     def _leave(self, namespace: str, place: Place) -> None:
         of_namespace = self._namespaces[namespace]

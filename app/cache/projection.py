@@ -52,11 +52,11 @@ class Projection(NamedTuple):
         if items or gone:
             collection.replace(items, gone, version)
 
-    def renew(self, record: PodRecord, usage: PodUsage, version: int) -> None:
+    def renew(self, key: Key, record: PodRecord, usage: PodUsage, version: int) -> None:
         """Bring the object of a pod up to date that was late: its version, which the collection has had since, is one of then."""
-        old, value = self.collection.known(record.key), self._value(record.key, record, usage)
-        if old is not None and value is not None and old.value != value:
-            self.collection.renew(Item(record.key, record.labels, version, value))
+        value = self._value(key, record, usage)
+        if value is not None:
+            self.collection.renew(key, value, version)
 
     def _value(self, key: Key, record: NodeRecord | PodRecord, usage: NodeUsage | PodUsage | None) -> Any:
         try:

@@ -39,6 +39,8 @@ class StepColumns:
         """Those that are here, by place."""
         self.turn = 0
         self.seen = array("q", bytes(8 * len(places.pods)))
+        self._in_order = bytearray(len(places.pods))
+        """By place of a pod: whether its body tells of those containers that run, of no others, and in the order of its record."""
         self._work_out = work_out
         self._count = len(places.names)
         size = 8 * self._count
@@ -135,6 +137,8 @@ class StepColumns:
 
     def join(self, pod: int, record: PodRecord, steps: Sequence[Step | None], version: int) -> None:
         """Have a pod, which `can_join`, go on from the steps of its containers. What they say is published, and has this version."""
+        names = tuple([container.name for container in record.containers if container.running])
+        self._in_order[pod] = names == self.places.names[self.places.begin(pod) : self.places.ends[pod]]
         running = [step for step, container in zip(steps, record.containers, strict=True) if step is not None and container.running]
         for step, place in zip(running, self._running(pod, record), strict=True):
             self._put(place, step.time, step.counter, step.memory, step.swap)
@@ -163,7 +167,29 @@ class StepColumns:
         record = self.pods[pod]
         if record is None:
             raise KeyError(self.places.pods[pod])
-        return tuple([self._step(place) for place in self._running(pod, record)])
+        names, started, swaps, advanced = self.places.names, self.places.started, self._swap, self._advanced
+        times, last_times, counters, last_counters, memory = self._time, self._last_time, self._counter, self._last_counter, self._memory
+        steps = []
+        for place in self._running(pod, record):  # one loop without calls: long lists have this done for each of their pods
+            time, counter = times[place], counters[place]
+            window = time - last_times[place]
+            swap = swaps[place] if self._has_swap else _NONE
+            steps.append(
+                Step(
+                    names[place],
+                    (counter - last_counters[place]) * SECOND // window,
+                    memory[place],
+                    None if swap == _NONE else swap,
+                    time,
+                    window,
+                    counter,
+                    started[place],
+                    advanced[place],
+                    False,
+                    True,
+                )
+            )
+        return tuple(steps)
 
     def version(self, pod: int) -> int:
         """That of the last change of a pod."""
@@ -193,28 +219,13 @@ class StepColumns:
     def _least_advanced(self, pod: int, record: PodRecord) -> float:
         return min([self._advanced[place] for place in self._running(pod, record)])
 
-    def _running(self, pod: int, record: PodRecord) -> list[int]:
+    def _running(self, pod: int, record: PodRecord) -> Sequence[int]:
         """Where the containers of a pod stand that run, in the order of its record."""
-        begin = self.places.begin(pod)
-        names = self.places.names[begin : self.places.ends[pod]]
+        begin, end = self.places.begin(pod), self.places.ends[pod]
+        if self._in_order[pod]:
+            return range(begin, end)
+        names = self.places.names[begin:end]
         return [begin + names.index(container.name) for container in record.containers if container.running]
-
-    def _step(self, place: int) -> Step:
-        swap = self._swap[place]
-        window = self._time[place] - self._last_time[place]
-        return Step(
-            self.places.names[place],
-            (self._counter[place] - self._last_counter[place]) * SECOND // window,
-            self._memory[place],
-            None if swap == _NONE else swap,
-            self._time[place],
-            window,
-            self._counter[place],
-            self.places.started[place],
-            self._advanced[place],
-            False,
-            True,
-        )
 
 
 def can_join(record: PodRecord, steps: Sequence[Step | None]) -> bool:

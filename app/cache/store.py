@@ -189,11 +189,13 @@ class Store:
         pod = columns.pods[place]
         if pod is None:
             return
-        after, usage = worked_out(pod, series.steps[pod.key], columns.steps(place), series.source.name)
-        series.steps[pod.key] = after
-        self._pod_usage[pod.key] = usage
+        key = columns.places.pods[place]
+        after, usage = worked_out(pod, series.steps[key], columns.steps(place), series.source.name)
+        series.steps[key] = after
+        self._pod_usage[key] = usage
+        version = columns.version(place)
         for projection in self._of_pods:
-            projection.renew(pod, usage, columns.version(place))
+            projection.renew(key, pod, usage, version)
 
     def _not_served_better(self, pods: Sequence[Stepped], source: str) -> Sequence[Stepped]:
         """The pods that are not served by a source that is preferred to `source`: whatever a lesser one tells, their usage stays."""

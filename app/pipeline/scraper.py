@@ -35,9 +35,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What all loops share. `pods_tried` is set once pods were listed, or could not be."""
+    """What all loops share. First scrapes, which take turns as a whole, ask through `client`, later ones through `paced`, which hands out
+    bodies in turns (app/lumps.py). `pods_tried` is set once pods were listed, or could not be."""
 
     client: Client
+    paced: Client
     sink: Sink
     pods_tried: asyncio.Event
     clock: Clock
@@ -110,7 +112,7 @@ class Scraper:
         began = around.clock.monotonic()
         self._schedule.begins(began)
         try:
-            batch = await self._collect()
+            batch = await self._collect(around.paced if first is None else around.client)
             took = around.clock.monotonic() - began
             if first is not None:
                 # What a batch says of unknown pods is lost. Others that would scrape for the first time wait behind this one.
@@ -147,12 +149,12 @@ class Scraper:
         around.faults.failed(self._node, name, error, at=now, ready=self._ready(), note=note)
         around.sink.failed(self._node, name, error)
 
-    async def _collect(self) -> Batch:
+    async def _collect(self, client: Client) -> Batch:
         """One batch within the deadline, from the first address that can be reached; that one is tried first from then on."""
         deadline = self._job.deadline
         try:
             async with asyncio.timeout(deadline):
-                return await self._from_any_address()
+                return await self._from_any_address(client)
         except TimeoutError as exc:
             raise CollectError(
                 Cause.DEADLINE,
@@ -160,13 +162,12 @@ class Scraper:
                 "the kubelet is slow, hangs or cannot be reached; see its log, or raise the time-out",
             ) from exc
 
-    async def _from_any_address(self) -> Batch:
-        around = self._around
+    async def _from_any_address(self, client: Client) -> Batch:
         failures: list[CollectError] = []
         for target in self._targets:
             layout, self._layout = self._layout, None
             try:
-                batch = await self._job.collector.collect(target, around.client, received=around.clock.wall(), layout=layout)
+                batch = await self._job.collector.collect(target, client, received=self._around.clock.wall(), layout=layout)
             except CollectError as error:
                 if error.cause not in _NEXT_ADDRESS:
                     self._prefer(target)

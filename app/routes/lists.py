@@ -1,13 +1,13 @@
 """Lists as joins of encoded objects, whole or in pieces: whatever a list's length, it takes the loop some milliseconds at a time."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
 import structlog
 
-from app.cache.collection import Item
+from app.cache.collection import Item, Snapshot
+from app.lumps import Lumps
 
 AT_ONCE = 512
 """Objects that are encoded and joined before others get their turn: 2 to 3 milliseconds where none was encoded yet, and about 5 more where
@@ -88,7 +88,7 @@ def _nothing(_item: Item) -> None:
     return None
 
 
-async def whole(form: ListForm, items: Sequence[Item], page: Page, *, most: int) -> bytes | None:
+async def whole(form: ListForm, items: Sequence[Item], page: Page, lumps: Lumps, *, most: int) -> bytes | None:
     """The body of a list, None if its elements have more than `most` bytes."""
     elements: list[bytes] = []
     keep = _stays(items, page)
@@ -102,7 +102,7 @@ async def whole(form: ListForm, items: Sequence[Item], page: Page, *, most: int)
         fresh += encoded
         if fresh >= form.at_once:
             fresh = 0
-            await asyncio.sleep(0)
+            await lumps.next_turn()
     start, end = form.frame(page, length + len(form.separator) * max(len(elements) - 1, 0))
     if not elements:
         return start + end
@@ -111,23 +111,25 @@ async def whole(form: ListForm, items: Sequence[Item], page: Page, *, most: int)
     return form.separator.join(elements)
 
 
-async def measure(form: ListForm, items: Sequence[Item], page: Page) -> tuple[int, int]:
+async def measure(form: ListForm, items: Sequence[Item], page: Page, lumps: Lumps) -> tuple[int, int]:
     """The lengths of a list's elements, with separators, and of its body."""
     length = 0
     for elements in _pieces(form, items, keep=_stays(items, page)):
         length += len(elements)
-        await asyncio.sleep(0)
+        await lumps.next_turn()
     start, end = form.frame(page, length)
     return length, len(start) + length + len(end)
 
 
-async def stream(form: ListForm, items: Sequence[Item], page: Page, length: int | None) -> AsyncGenerator[bytes, None]:
+async def stream(form: ListForm, items: Sequence[Item], page: Page, length: int | None, lumps: Lumps) -> AsyncGenerator[bytes, None]:
     """The body of a list, made as it is taken: who does not read holds some hundred objects. `length` is that of the elements."""
     start, end = form.frame(page, length)
     yield start
-    for elements in _pieces(form, items, keep=_stays(items, page)):
+    for number, elements in enumerate(_pieces(form, items, keep=_stays(items, page)), start=1):
         yield elements
-        await asyncio.sleep(0)
+        if isinstance(items, Snapshot):
+            items.read_until(number * STREAMED_AT_ONCE)
+        await lumps.next_turn()
     yield end
 
 

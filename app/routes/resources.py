@@ -23,6 +23,7 @@ from app.errors import Problem
 from app.kinds._base import Asked, Kind, Subject, Subresource
 from app.kinds._catalog import Catalog, Objects
 from app.kube.records import Key
+from app.lumps import Lumps
 from app.routes import subresources
 from app.routes.access import attributes_of
 from app.routes.lists import AT_ONCE, MOST_KEPT, Page, measure, stream, whole
@@ -81,15 +82,24 @@ def create_resources(
     versions: Versions,
     observe: Observe = lambda _created: None,
     live: LiveAnswers | None = None,
+    lumps: Lumps | None = None,
     rendered_bytes: int = RENDERED_BYTES,
 ) -> Endpoint:
     """The endpoint of all paths below /apis/GROUP/VERSION/.
 
-    `live` bounds answers that go on; who has it can end them. `observe` hears, for each answer with objects, when one of them was measured
-    (Unix ns): the one, or any one of a list.
+    `live` bounds answers that go on; who has it can end them. `lumps` is the queue for large pieces of work. `observe` hears, for each
+    answer with objects, when one of them was measured (Unix ns): the one, or any one of a list.
     """
-    bounds = LiveAnswers() if live is None else live
-    resources = Resources(catalog, gate=gate, versions=versions, clock=clock, observe=observe, live=bounds, rendered_bytes=rendered_bytes)
+    resources = Resources(
+        catalog,
+        gate=gate,
+        versions=versions,
+        clock=clock,
+        observe=observe,
+        live=LiveAnswers() if live is None else live,
+        lumps=Lumps() if lumps is None else lumps,
+        rendered_bytes=rendered_bytes,
+    )
     return Endpoint(resources.answer, resources.at_once)
 
 
@@ -129,6 +139,7 @@ class Resources:
         clock: Clock,
         observe: Observe,
         live: LiveAnswers,
+        lumps: Lumps,
         rendered_bytes: int,
     ) -> None:
         self._catalog = catalog
@@ -136,6 +147,7 @@ class Resources:
         self._clock = clock
         self._observe = observe
         self._live = live
+        self._lumps = lumps
         self._most_rendered = rendered_bytes // 2
         self._versions = versions
         self._bound: dict[Where, _Bound] = {}
@@ -256,17 +268,17 @@ class Resources:
             self._observe(measured)
         list_form = bound.renderers[form.media].many(form)
         if len(items) <= AT_ONCE or (look is not None and not any(selectors) and len(items) <= MOST_KEPT):
-            body = await whole(list_form, items, page, most=self._most_rendered)
+            body = await whole(list_form, items, page, self._lumps, most=self._most_rendered)
             if body is not None:
                 if look is not None and self._keeps(bound, form):
                     self._rendered.keep(look, Rendered(page.version, body, measured))
                 return Answer(200, body, form.media)
         if not list_form.measured and in_chunks:
-            return Answer(200, content_type=form.media, stream=stream(list_form, items, page, None))
+            return Answer(200, content_type=form.media, stream=stream(list_form, items, page, None, self._lumps))
         if not _is_fixed(bound.kind, items, form):
-            return Answer(200, await whole(list_form, items, page, most=sys.maxsize) or b"", form.media)
-        length, total = await measure(list_form, items, page)
-        return Answer(200, content_type=form.media, stream=stream(list_form, items, page, length), length=total)
+            return Answer(200, await whole(list_form, items, page, self._lumps, most=sys.maxsize) or b"", form.media)
+        length, total = await measure(list_form, items, page, self._lumps)
+        return Answer(200, content_type=form.media, stream=stream(list_form, items, page, length, self._lumps), length=total)
 
     def _current(self, where: Where) -> int | None:
         """The version of a kind's objects now."""
@@ -303,7 +315,7 @@ class Resources:
             if not remaining:
                 return items, Page(version)
             return items, Page(version, encode_continue(version, items[-1].key, namespace), remaining)
-        items = await _filtered(bound.kind, snapshot, fields, labels, start)
+        items = await _filtered(bound.kind, snapshot, fields, labels, self._lumps, start=start)
         if not limit or len(items) <= limit:
             return items, Page(version)
         return items[:limit], Page(version, encode_continue(version, items[limit - 1].key, namespace))
@@ -315,8 +327,8 @@ class Resources:
         if not labels.empty:
             labelled = collection.labelled(labels.matches, where, most=LABELLED_AT_ONCE)
             if labelled is not None:
-                return await _filtered(bound.kind, labelled, fields, EVERYTHING)
-        return await _filtered(bound.kind, collection.snapshot(where), fields, labels)
+                return await _filtered(bound.kind, labelled, fields, EVERYTHING, self._lumps)
+        return await _filtered(bound.kind, collection.snapshot(where), fields, labels, self._lumps)
 
     def _snapshot(self, bound: _Bound, namespace: str | None, options: ListOptions) -> tuple[Sequence[Item], int, int]:
         """What a list with pages is made of, where in it this page begins, and the version that the page bears.
@@ -357,14 +369,16 @@ def _where(kind: Kind, namespace: str | None, fields: FieldSelector) -> str | No
     return fields.namespace if namespace is None else namespace
 
 
-async def _filtered(kind: Kind, items: Sequence[Item], fields: FieldSelector, labels: LabelSelector, start: int = 0) -> Sequence[Item]:
+async def _filtered(
+    kind: Kind, items: Sequence[Item], fields: FieldSelector, labels: LabelSelector, lumps: Lumps, *, start: int = 0
+) -> Sequence[Item]:
     """The items that the selectors take, from `start` on."""
     if fields.empty and labels.empty:
         return items
     taken: list[Item] = []
     for at in range(start, len(items), FILTERED_AT_ONCE):
         if at > start:
-            await asyncio.sleep(0)
+            await lumps.next_turn()
         part = items[at : at + FILTERED_AT_ONCE]
         if not fields.empty:
             part = [item for item in part if fields.matches(item.key)]

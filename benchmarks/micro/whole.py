@@ -37,6 +37,7 @@ class Whole:
         self.plan = plan
         self.now = int(clock.wall()) * SECOND
         self.bodies = [NodeBodies(plan, node, {}) for node in range(plan.nodes)]
+        self._layouts: list[object] = [None] * plan.nodes
         nodes, pods = Nodes(), Pods()
         versions = Versions(clock, instance=1)
         published = [
@@ -63,8 +64,11 @@ class Whole:
         self._loop = asyncio.new_event_loop()
 
     def resource(self, node: int) -> Batch:
-        """What a scrape of /metrics/resource gives now."""
-        return kubelet_resource.parse(self.bodies[node].resource.at(self.now), received=self.now / SECOND)
+        """What a scrape of /metrics/resource gives now, read as by a scraper: with the layout of the last one."""
+        body = self.bodies[node].resource.at(self.now)
+        batch = kubelet_resource.parse(body, received=self.now / SECOND, layout=self._layouts[node])
+        self._layouts[node] = batch.layout
+        return batch
 
     def summary(self, node: int) -> Batch:
         """What a scrape of /stats/summary gives now."""

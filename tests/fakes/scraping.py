@@ -79,7 +79,16 @@ def surroundings(clock: Clock, sink: RecordingSink) -> Surroundings:
     """All that loops share, on a registry of its own. Pods are listed."""
     metrics, tried = Metrics(CollectorRegistry()), asyncio.Event()
     tried.set()
-    return Surroundings(client=NoClient(), sink=sink, pods_tried=tried, clock=clock, faults=Faults(metrics), metrics=metrics, turns=Turns())
+    return Surroundings(
+        client=NoClient(),
+        paced=NoClient(),
+        sink=sink,
+        pods_tried=tried,
+        clock=clock,
+        faults=Faults(metrics),
+        metrics=metrics,
+        turns=Turns(),
+    )
 
 
 def values(metrics: Metrics, name: str, labels: Sequence[str]) -> dict[tuple[str, ...], float]:

@@ -29,13 +29,13 @@ def test_what_is_loaded_and_what_lasts_is_set_aside() -> None:
 
 
 def test_what_scrapes_leave_is_looked_at_in_small_heaps() -> None:
-    """Young objects every time, those that outlived ten heaps with the tenth."""
+    """Young objects every time, those that outlived three heaps with the third."""
     looked: list[int] = []
     sweeper = Sweeper(looked.append)
-    for _ in range(20 * HEAP):
+    for _ in range(6 * HEAP):
         sweeper.scraped()
 
-    assert ([0] * 9 + [1]) * 2 == looked
+    assert [0, 0, 1] * 2 == looked
 
 
 def test_everything_is_looked_at_seldom() -> None:

@@ -113,7 +113,7 @@ class Looks:
 
     def look(self, number: int, /) -> None:
         self.looked.append(self._keys[number])
-        self._live.renew(Item(self._keys[number], (), self.turn, f"of turn {self.turn}"))
+        self._live.renew(self._keys[number], f"of turn {self.turn}", self.turn)
         self.seen[number] = self.turn
 
 

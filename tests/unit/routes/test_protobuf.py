@@ -15,6 +15,7 @@ from app.errors import Problem
 from app.kinds import node_metrics, pod_metrics
 from app.kinds._catalog import Served
 from app.kube.records import Labels
+from app.lumps import Lumps
 from app.routes.lists import Page, whole
 from app.routes.protobuf_rendering import ProtobufRenderer
 from app.routes.rendering import PLAIN, Renderer
@@ -247,7 +248,7 @@ def test_any_pod_is_the_same_in_both_forms(
 
     assert _json(as_json.one(item, PLAIN)) == decode(as_protobuf.one(item, PLAIN))
     page = Page(version, "token", 3)
-    lists = [asyncio.run(whole(renderer.many(PLAIN), [item, item], page, most=1 << 20)) for renderer in (as_json, as_protobuf)]
+    lists = [asyncio.run(whole(renderer.many(PLAIN), [item, item], page, Lumps(), most=1 << 20)) for renderer in (as_json, as_protobuf)]
     assert _json(lists[0] or b"") == decode(lists[1] or b"")
 
 
