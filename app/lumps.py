@@ -2,73 +2,85 @@
 
 A turn of the loop goes through all that is ready. If twenty kubelets have answered, twenty bodies are read in it, and who asks for one pod
 waits for all of them; and where there is more to do than the processor can, more is ready in each turn than in the one before. So bodies
-and pieces of lists wait in a queue, from which each turn of the loop takes one, or as many as take the time that the rest of the last
-turn took. Whoever asks for little waits for little, and nothing waits for ever.
+and pieces of lists wait in queues, from which each turn of the loop takes one, or as many as take the time that the rest of the last turn
+took. Whoever asks for little waits for little, and nothing waits for ever.
+
+docs/decisions/0035-large-pieces-of-work-take-turns.md has the figures.
 """
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable
 
 IN_A_ROW = 3
-"""Scrapes that go first while pieces of lists wait: while there is no time for all, one of four is of a list. With equal shares a
-list of 150,000 pods would take two thirds of the time, and more scrapes would come than go; with less it would not end."""
+"""Scrapes that go first while pieces of lists wait: while there is no time for all, one of four is of a list. With equal shares a list of
+150,000 pods would take two thirds of the time, and more scrapes would come than go; with less it would not end."""
+
+_USUAL_S = 0.001
+"""How long a lump takes, before any was seen."""
+
+_WEIGHT = 0.1
+"""That of the last turn in how long a lump usually takes. They differ: a piece of a list that is encoded takes hardly any time."""
 
 
 class Lumps:
     """The queues of one event loop: of scrapes, and of pieces of lists."""
 
-    def __init__(self, timer: Callable[[], float] = time.perf_counter) -> None:
-        """`timer` gives seconds, now and not as of the beginning of the loop's turn."""
+    def __init__(self, timer: Callable[[], float]) -> None:
+        """`timer` gives seconds, of now and not of the beginning of the loop's turn."""
         self._timer = timer
         self._scrapes: deque[asyncio.Future[None]] = deque()
         self._pieces: deque[asyncio.Future[None]] = deque()
         self._row = 0
         self._running = False
-        self._let_go = 0
+        self._usual = _USUAL_S
+        self._gone = 0
         """How many went with this turn of the loop."""
-        self._looked = self._began = 0.0
-        """When it was looked last who goes, and when the first of those began."""
+        self._looked = 0.0
+        self._began: float | None = None
+        """When the first of those began, which was after it was looked last who goes."""
 
     async def turn(self) -> None:
         """Before a scrape is worked off: wait until it is its turn. That is now if nothing was worked off in this turn of the loop."""
         if self._running:
             await self._wait_in(self._scrapes)
         else:
-            self._start()
+            self._start(1)
 
     async def next_turn(self) -> None:
         """Between two pieces of a list: wait for a turn of the loop after this one."""
         if not self._running:
-            self._start()
+            self._start(0)
         await self._wait_in(self._pieces)
 
-    def _start(self) -> None:
-        self._running, self._let_go = True, 1
-        self._looked = self._began = self._timer()
+    def _start(self, gone: int) -> None:
+        self._running, self._gone = True, gone
+        self._looked = self._timer()
+        self._began = self._looked if gone else None
         asyncio.get_running_loop().call_soon(self._look)
 
     async def _wait_in(self, queue: deque[asyncio.Future[None]]) -> None:
         mine = asyncio.get_running_loop().create_future()
         queue.append(mine)
         await mine
-        if not self._began:
+        if self._began is None:
             self._began = self._timer()
 
     def _look(self) -> None:
-        """Another turn of the loop: let go of those that go with the next one. They run right before this is called again."""
+        """Another turn of the loop: let those go that go with the next one. They run right before this is called again."""
         now = self._timer()
-        lumps, others = now - (self._began or now), (self._began or now) - self._looked
-        most = max(1, round(self._let_go * others / lumps)) if lumps > 0 else 1
-        self._looked, self._began, self._let_go = now, 0.0, 0
-        while self._let_go < most and (queue := self._choose()):
+        began = now if self._began is None else self._began
+        if self._gone:
+            self._usual += _WEIGHT * ((now - began) / self._gone - self._usual)
+        most = max(1, int((began - self._looked) / self._usual)) if self._usual > 0 else 1
+        self._looked, self._began, self._gone = now, None, 0
+        while self._gone < most and (queue := self._choose()):
             first = queue.popleft()
             if not first.done():  # who was cancelled does not wait any more
                 first.set_result(None)
                 self._row = self._row + 1 if queue is self._scrapes else 0
-                self._let_go += 1
-        if self._let_go:
+                self._gone += 1
+        if self._gone:
             asyncio.get_running_loop().call_soon(self._look)
         else:
             self._running = False

@@ -124,7 +124,7 @@ class Kubeglance:
         self._settings = settings
         self._clock = clock
         self._client = KubeClient(connection, dialer=kube_dialer)
-        self._lumps = Lumps()
+        self._lumps = Lumps(clock.monotonic)
         self._kubelets = kubelet_client(settings, connection, dialer=kubelet_dialer)
         self._closing = [self._client.aclose, self._kubelets.aclose]
         self.trust = Trust()

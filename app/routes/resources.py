@@ -97,7 +97,7 @@ def create_resources(
         clock=clock,
         observe=observe,
         live=LiveAnswers() if live is None else live,
-        lumps=Lumps() if lumps is None else lumps,
+        lumps=Lumps(clock.monotonic) if lumps is None else lumps,
         rendered_bytes=rendered_bytes,
     )
     return Endpoint(resources.answer, resources.at_once)

@@ -30,9 +30,11 @@ class FakeCollector:
         self._by_url = by_url or {}
         self.asked: list[tuple[float, str]] = []
         self.layouts: list[object] = []
+        self.clients: list[Client] = []
 
     async def collect(self, target: Target, client: Client, *, received: float, layout: object = None) -> Batch:
         self.layouts.append(layout)
+        self.clients.append(client)
         self.asked.append((round(asyncio.get_running_loop().time(), 3), target.url))
         answer = self._by_url.get(target.url)
         if answer is None:

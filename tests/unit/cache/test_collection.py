@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from app.cache.collection import Collection, Item, Snapshot
+from app.cache.collection import FREED_AT_ONCE, Collection, Item, Snapshot
 from app.kube.records import Key, Labels
 from app.wire.label_selectors import parse_label_selector
 
@@ -134,6 +134,53 @@ def test_a_snapshot_keeps_what_is_about_to_be_late_and_its_own() -> None:
     assert ["of turn 4"] * 3 == [item.value for item in live.snapshot()]
 
 
+def test_a_snapshot_keeps_nothing_of_what_was_passed() -> None:
+    """Who streams a list reads each object once: those before need not be worked out for it, nor kept."""
+    keys: list[Key] = [("a", str(number)) for number in range(4)]
+    live = collection(*((key, ()) for key in keys))
+    late = Looks(live, keys)
+    for number, key in enumerate(keys):
+        live.follow(key, late, number)
+    held = live.snapshot()
+    held.read_until(2)
+    live.before_late(keys)
+    held.read_until(3)
+    held.read_until(9)
+
+    assert keys[2:] == late.looked
+    assert 0 == len(held._replaced)
+
+
+def test_what_was_kept_is_freed_in_parts() -> None:
+    """To free 150,000 objects takes long: each publish frees some, more than it makes needless itself, of each list that ended."""
+    count = 2 * FREED_AT_ONCE + 1
+    live = collection(*((("a", f"{number:05}"), ()) for number in range(count)))
+    kept = []
+    for version in (1, 2):
+        held = live.snapshot()
+        live.replace([Item(item.key, (), version, None) for item in held], [], version)
+        kept.append(weakref.ref(held))
+        del held
+    left = []
+    for version in range(3, 7):
+        live.has_late(version)
+        left.append(sum(map(len, live._ended)))
+
+    assert [None, None] == [each() for each in kept]
+    assert [FREED_AT_ONCE + 2, 1, 0, 0] == left
+    assert [] == live._ended
+
+
+def test_what_is_said_again_keeps_its_version() -> None:
+    """As with everything that is published: a version is that of a change."""
+    live = collection((("a", "1"), WEB))
+    live.renew(("a", "1"), "new", 8)
+    live.renew(("a", "1"), "new", 9)
+    live.renew(("a", "gone"), "new", 9)
+
+    assert [Item(("a", "1"), WEB, 8, "new")] == list(live.snapshot())
+
+
 class Changing(RuleBasedStateMachine):
     """A collection that objects come into, change their labels or values in, and go from."""
 
@@ -143,6 +190,7 @@ class Changing(RuleBasedStateMachine):
         self.expected: dict[Key, Item] = {}
         self.version = 0
         self.taken: list[tuple[Snapshot, list[Item]]] = []
+        self.streamed: list[tuple[Snapshot, list[Item], int]] = []
 
     @rule(objects=st.dictionaries(KEYS, LABELS, max_size=5), gone=st.lists(KEYS, max_size=3))
     def publish(self, objects: dict[Key, Labels], gone: list[Key]) -> None:
@@ -172,6 +220,22 @@ class Changing(RuleBasedStateMachine):
     def leave(self) -> None:
         """Some never read it."""
         self.taken = self.taken[1:]
+
+    @rule(namespace=st.sampled_from([None, "a"]))
+    def stream(self, namespace: str | None) -> None:
+        """Some read a snapshot once, in parts."""
+        snapshot = self.live.snapshot(namespace)
+        self.streamed.append((snapshot, list(snapshot), 0))
+
+    @rule(count=st.integers(1, 3))
+    def read_on(self, count: int) -> None:
+        """What was read is passed, and the next part is of the same moment."""
+        streamed, self.streamed = self.streamed, []
+        for snapshot, items, start in streamed:
+            assert items[start : start + count] == snapshot[start : start + count]
+            snapshot.read_until(start + count)
+            if start + count < len(items):
+                self.streamed.append((snapshot, items, start + count))
 
     @invariant()
     def snapshots_do_not_change(self) -> None:

@@ -51,6 +51,14 @@ async def test_a_node_is_scraped_at_once_and_then_on_the_grid() -> None:
     assert values(around.metrics, "metrics_server_kubelet_request_total", ["success"]) == {("true",): 3, ("false",): 0}
 
 
+async def test_bodies_wait_in_turns_but_for_the_first() -> None:
+    """A first scrape takes a turn as a whole; with its body in another queue those that wait for its turn would wait for all bodies."""
+    collector = FakeCollector(EMPTY)
+    around = await _run(collector, RecordingSink(), seconds=40)
+
+    assert [around.client, around.paced, around.paced] == collector.clients
+
+
 async def test_the_second_sample_comes_early_until_the_sink_has_enough() -> None:
     """The sink tells when each CPU time has advanced once."""
     collector = FakeCollector(EMPTY)

@@ -8,13 +8,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.cache.collection import Item
-from app.lumps import Lumps
 from app.routes import lists
 from app.routes.lists import AT_ONCE, MOST_KEPT, STREAMED_AT_ONCE, ListForm, Page, measure, stream, whole
 from app.routes.protobuf_rendering import ProtobufRenderer
 from app.routes.rendering import KUBECTL_TABLE, PLAIN, Form, Renderer
 from tests.fakes.clock import ManualClock
 from tests.fakes.kinds import PODS, make_item
+from tests.fakes.lumps import one_by_one
 
 PAGE = Page(7, "token", 3)
 MANY = 1 << 30
@@ -30,8 +30,8 @@ def json_list(form: Form = PLAIN) -> ListForm:
 
 async def streamed(form: ListForm, of: Sequence[Item]) -> tuple[int | None, bytes]:
     """The length that is announced, None without one, and the body."""
-    length, total = await measure(form, of, PAGE, Lumps()) if form.measured else (None, None)
-    return total, b"".join([chunk async for chunk in stream(form, of, PAGE, length, Lumps())])
+    length, total = await measure(form, of, PAGE, one_by_one()) if form.measured else (None, None)
+    return total, b"".join([chunk async for chunk in stream(form, of, PAGE, length, one_by_one())])
 
 
 async def turns(work: Coroutine[Any, Any, object]) -> int:
@@ -55,7 +55,7 @@ async def turns(work: Coroutine[Any, Any, object]) -> int:
 async def test_whole_and_streamed_are_the_same(count: int) -> None:
     """Wherever the parts end. What is measured has the announced length."""
     for form in (json_list(), json_list(KUBECTL_TABLE), json_list(Form(pretty=True)), ProtobufRenderer(PODS, "v1").many(PLAIN)):
-        body = await whole(form, items(count), PAGE, Lumps(), most=MANY)
+        body = await whole(form, items(count), PAGE, one_by_one(), most=MANY)
         assert body is not None
         if count:
             assert (len(body) if form.measured else None, body) == await streamed(form, items(count))
@@ -64,8 +64,8 @@ async def test_whole_and_streamed_are_the_same(count: int) -> None:
 async def test_others_get_their_turn_while_objects_are_encoded() -> None:
     """The first reader of many holds nobody up; the second finds them encoded and needs no breaks."""
     many = items(3 * AT_ONCE)
-    first, second = [await turns(whole(json_list(), many, PAGE, Lumps(), most=MANY)) for _ in range(2)]
-    one = await turns(whole(json_list(), items(AT_ONCE - 1), PAGE, Lumps(), most=MANY))
+    first, second = [await turns(whole(json_list(), many, PAGE, one_by_one(), most=MANY)) for _ in range(2)]
+    one = await turns(whole(json_list(), items(AT_ONCE - 1), PAGE, one_by_one(), most=MANY))
 
     assert (3, 0, 0) == (first, second, one)
     assert 12 == await turns(streamed(json_list(), many))
@@ -75,15 +75,15 @@ async def test_what_is_encoded_stays_with_its_object() -> None:
     """In the forms that are asked for often. The next list takes it from there."""
     (item,) = items(1)
     for form in (json_list(), json_list(KUBECTL_TABLE), ProtobufRenderer(PODS, "v1").many(PLAIN)):
-        await whole(form, [item], PAGE, Lumps(), most=MANY)
+        await whole(form, [item], PAGE, one_by_one(), most=MANY)
     kept = (item.body, item.row, item.entry)
     for form in (json_list(Form("Table", "v1", "None")), json_list(Form("Table", "v1beta1", "Metadata")), json_list(Form(pretty=True))):
-        await whole(form, [item], PAGE, Lumps(), most=MANY)
+        await whole(form, [item], PAGE, one_by_one(), most=MANY)
 
     assert None not in kept
     assert kept == (item.body, item.row, item.entry)
     item.body = b'{"metadata":{}}'
-    assert b'"items":[{"metadata":{}}]' in (await whole(json_list(), [item], PAGE, Lumps(), most=MANY) or b"")
+    assert b'"items":[{"metadata":{}}]' in (await whole(json_list(), [item], PAGE, one_by_one(), most=MANY) or b"")
 
 
 async def test_nothing_stays_of_very_long_lists(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +101,7 @@ async def test_nothing_stays_of_very_long_lists(monkeypatch: pytest.MonkeyPatch)
 async def test_nothing_stays_of_the_pages_of_very_long_lists(remaining: int | None, stays: bool) -> None:
     """kubectl asks for 500 objects at a time: all its pages together are the long list."""
     page = items(2)
-    await whole(json_list(), page, Page(7, "token", remaining), Lumps(), most=MANY)
+    await whole(json_list(), page, Page(7, "token", remaining), one_by_one(), most=MANY)
 
     assert [stays] * 2 == [item.body is not None for item in page]
 
@@ -111,8 +111,8 @@ async def test_a_list_that_is_too_long_is_not_made_whole() -> None:
     (item,) = items(1)
     most = len(json_list().encode(item))
 
-    assert await whole(json_list(), [item], PAGE, Lumps(), most=most) is not None
-    assert await whole(json_list(), items(2), PAGE, Lumps(), most=most) is None
+    assert await whole(json_list(), [item], PAGE, one_by_one(), most=most) is not None
+    assert await whole(json_list(), items(2), PAGE, one_by_one(), most=most) is None
 
 
 @pytest.mark.parametrize("count", [1, 2, STREAMED_AT_ONCE + 1])
@@ -127,8 +127,11 @@ async def test_an_object_that_cannot_be_encoded_costs_itself(count: int) -> None
     form = ListForm(encode, lambda _page, _length: (b"[", b"]"), separator=b",", kept="body")
     odd = [make_item("ns", f"odd-{number}", value=-1) for number in range(count)]
     with capture_logs() as logs:
-        bodies = [await whole(form, [*odd, *items(2), *odd], PAGE, Lumps(), most=MANY), (await streamed(form, [*odd, *items(2), *odd]))[1]]
-        nothing = [await whole(form, odd, PAGE, Lumps(), most=MANY), (await streamed(form, odd))[1]]
+        bodies = [
+            await whole(form, [*odd, *items(2), *odd], PAGE, one_by_one(), most=MANY),
+            (await streamed(form, [*odd, *items(2), *odd]))[1],
+        ]
+        nothing = [await whole(form, odd, PAGE, one_by_one(), most=MANY), (await streamed(form, odd))[1]]
 
     assert ([b"[1,1]"] * 2, [b"[]"] * 2) == (bodies, nothing)
     assert ("ns", "odd-0") == logs[0]["key"]

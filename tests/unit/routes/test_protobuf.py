@@ -15,13 +15,13 @@ from app.errors import Problem
 from app.kinds import node_metrics, pod_metrics
 from app.kinds._catalog import Served
 from app.kube.records import Labels
-from app.lumps import Lumps
 from app.routes.lists import Page, whole
 from app.routes.protobuf_rendering import ProtobufRenderer
 from app.routes.rendering import PLAIN, Renderer
 from app.wire.accept import JSON, PROTOBUF
 from tests.fakes.clock import ManualClock
 from tests.fakes.kinds import make_collection
+from tests.fakes.lumps import one_by_one
 from tests.fakes.protobuf import decode
 from tests.unit.routes.server import Server
 
@@ -248,7 +248,9 @@ def test_any_pod_is_the_same_in_both_forms(
 
     assert _json(as_json.one(item, PLAIN)) == decode(as_protobuf.one(item, PLAIN))
     page = Page(version, "token", 3)
-    lists = [asyncio.run(whole(renderer.many(PLAIN), [item, item], page, Lumps(), most=1 << 20)) for renderer in (as_json, as_protobuf)]
+    lists = [
+        asyncio.run(whole(renderer.many(PLAIN), [item, item], page, one_by_one(), most=1 << 20)) for renderer in (as_json, as_protobuf)
+    ]
     assert _json(lists[0] or b"") == decode(lists[1] or b"")
 
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from app.cache.collection import Item
 from app.cache.values import ContainerUsage, NodeUsage, PodUsage
 from app.kinds import node_metrics, pod_metrics
-from app.lumps import Lumps
 from app.routes.lists import ListForm, Page, whole
 from app.routes.rendering import PLAIN, Form, Renderer
 from tests.fakes.clock import ManualClock
 from tests.fakes.kinds import PODS, make_item
+from tests.fakes.lumps import one_by_one
 
 PAGE = Page(7, "token", 3)
 META = {"metadata": {"resourceVersion": "7", "continue": "token", "remainingItemCount": 3}}
@@ -39,7 +39,7 @@ def named(form: Form) -> str:
 
 
 def listed(form: ListForm, items: list[Item]) -> bytes:
-    return asyncio.run(whole(form, items, PAGE, Lumps(), most=1 << 30)) or b""
+    return asyncio.run(whole(form, items, PAGE, one_by_one(), most=1 << 30)) or b""
 
 
 def metadata(item: Item) -> dict[str, Any]:
