@@ -1,9 +1,9 @@
-"""Large pieces of work take turns on the event loop, and have as much of its time as all else.
+"""Large pieces of work take turns on the event loop.
 
 A turn of the loop goes through all that is ready. If twenty kubelets have answered, twenty bodies are read in it, and who asks for one pod
 waits for all of them; and where there is more to do than the processor can, more is ready in each turn than in the one before. So bodies
 and pieces of lists wait in queues, from which each turn of the loop takes one, or as many as take the time that the rest of the last turn
-took. Whoever asks for little waits for little, and nothing waits for ever.
+took, up to some milliseconds. Whoever asks for little waits for little, and nothing waits for ever.
 
 docs/decisions/0035-large-pieces-of-work-take-turns.md has the figures.
 """
@@ -18,6 +18,9 @@ IN_A_ROW = 3
 
 _USUAL_S = 0.001
 """How long a lump takes, before any was seen."""
+
+_MOST_S = 0.004
+"""Time of a turn that lumps have at most, where one does not take longer."""
 
 _WEIGHT = 0.1
 """That of the last turn in how long a lump usually takes. They differ: a piece of a list that is encoded takes hardly any time."""
@@ -72,7 +75,7 @@ class Lumps:
         began = now if self._began is None else self._began
         if self._gone:
             self._usual += _WEIGHT * ((now - began) / self._gone - self._usual)
-        most = max(1, int((began - self._looked) / self._usual)) if self._usual > 0 else 1
+        most = max(1, int(min(began - self._looked, _MOST_S) / self._usual)) if self._usual > 0 else 1
         self._looked, self._began, self._gone = now, None, 0
         while self._gone < most and (queue := self._choose()):
             first = queue.popleft()
