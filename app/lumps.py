@@ -16,10 +16,14 @@ IN_A_ROW = 3
 """Scrapes that go first while pieces of lists wait: while there is no time for all, one of four is of a list. With equal shares a list of
 150,000 pods would take two thirds of the time, and more scrapes would come than go; with less it would not end."""
 
+SHORT_IN_A_ROW = 2
+"""Pieces of short lists that go before anything else, if that waits too. A list of 400 objects is seven pieces, and the HPA waits for all
+of them; whoever asks for many such lists leaves a third of what goes to scrapes and long lists."""
+
 _USUAL_S = 0.001
 """How long a lump takes, before any was seen."""
 
-_MOST_S = 0.004
+_MOST_S = 0.002
 """Time of a turn that lumps have at most, where one does not take longer."""
 
 _WEIGHT = 0.1
@@ -27,14 +31,15 @@ _WEIGHT = 0.1
 
 
 class Lumps:
-    """The queues of one event loop: of scrapes, and of pieces of lists."""
+    """The queues of one event loop: of scrapes, of pieces of lists, and of pieces of short lists."""
 
     def __init__(self, timer: Callable[[], float]) -> None:
         """`timer` gives seconds, of now and not of the beginning of the loop's turn."""
         self._timer = timer
         self._scrapes: deque[asyncio.Future[None]] = deque()
         self._pieces: deque[asyncio.Future[None]] = deque()
-        self._row = 0
+        self._short: deque[asyncio.Future[None]] = deque()
+        self._row = self._short_row = 0
         self._running = False
         self._usual = _USUAL_S
         self._gone = 0
@@ -43,27 +48,22 @@ class Lumps:
         self._began: float | None = None
         """When the first of those began, which was after it was looked last who goes."""
 
-    async def turn(self) -> None:
+    async def scrape(self) -> None:
         """Before a scrape is worked off: wait until it is its turn. That is now if nothing was worked off in this turn of the loop."""
-        if self._running:
-            await self._wait_in(self._scrapes)
-        else:
-            self._start(1)
+        await self._turn(self._scrapes)
 
-    async def next_turn(self) -> None:
-        """Between two pieces of a list: wait for a turn of the loop after this one."""
+    async def piece(self, *, short: bool) -> None:
+        """The same before each piece of a list. A `short` list waits for those like it only."""
+        await self._turn(self._short if short else self._pieces)
+
+    async def _turn(self, queue: deque[asyncio.Future[None]]) -> None:
+        loop = asyncio.get_running_loop()
         if not self._running:
-            self._start(0)
-        await self._wait_in(self._pieces)
-
-    def _start(self, gone: int) -> None:
-        self._running, self._gone = True, gone
-        self._looked = self._timer()
-        self._began = self._looked if gone else None
-        asyncio.get_running_loop().call_soon(self._look)
-
-    async def _wait_in(self, queue: deque[asyncio.Future[None]]) -> None:
-        mine = asyncio.get_running_loop().create_future()
+            self._running, self._gone = True, 1
+            self._looked = self._began = self._timer()
+            loop.call_soon(self._look)
+            return
+        mine = loop.create_future()
         queue.append(mine)
         await mine
         if self._began is None:
@@ -81,8 +81,8 @@ class Lumps:
             first = queue.popleft()
             if not first.done():  # who was cancelled does not wait any more
                 first.set_result(None)
-                self._row = self._row + 1 if queue is self._scrapes else 0
                 self._gone += 1
+                self._count(queue)
         if self._gone:
             asyncio.get_running_loop().call_soon(self._look)
         else:
@@ -90,6 +90,15 @@ class Lumps:
 
     def _choose(self) -> deque[asyncio.Future[None]]:
         """The queue whose turn it is; an empty one if nobody waits."""
+        if self._short and (self._short_row < SHORT_IN_A_ROW or not (self._scrapes or self._pieces)):
+            return self._short
         if self._pieces and (self._row >= IN_A_ROW or not self._scrapes):
             return self._pieces
         return self._scrapes
+
+    def _count(self, queue: deque[asyncio.Future[None]]) -> None:
+        if queue is self._short:
+            self._short_row += 1
+            return
+        self._short_row = 0
+        self._row = self._row + 1 if queue is self._scrapes else 0

@@ -89,7 +89,7 @@ if TYPE_CHECKING:
 
 _PULSE_S = 2.0
 _CERTIFICATE_S = 5.0
-_GIVE_BACK_S = 60.0
+_GIVE_BACK_S = 20.0
 _THREADS = 4
 """For what declarations need to be done beside the event loop."""
 

@@ -9,9 +9,9 @@ YOUNG = 10_000
 """Objects that come before the collector looks at them. A parsed answer is a thousand: with Python's 700 it would be looked at in every
 scrape, be found in use, and be taken for one that lasts."""
 
-HEAP = 50
-"""Scrapes after which the collector looks at what they left. After three such heaps it looks at what they left too; after 10,000 of them
-at everything, which for 5,000 nodes takes 0.1 s every 17 minutes."""
+HEAP = 10
+"""Scrapes after which the collector looks at what they left, and what lists did meanwhile; after 50,000 such heaps at everything, which for
+5,000 nodes takes 0.1 s every 17 minutes."""
 
 _M_MMAP_THRESHOLD = -3
 _MAPPED = 128 * 1024
@@ -49,8 +49,9 @@ class Sweeper:
 
     By itself it looks when more was made than freed by YOUNG objects. Here new values take the place of old ones, the number stays, and
     what is young grows all the same: with 5,000 nodes to the 160,000 objects of seven seconds, a look at which takes 0.1 to 0.25 s in which
-    nothing else goes on. Almost none of it is garbage: in 3,000 requests and 1,000 scrapes there were a dozen cycles. Each look begins
-    Python's own count anew, so that by itself it may never look at everything: that is done here too.
+    nothing else goes on. Almost none of it is garbage: in 3,000 requests and 1,000 scrapes there were a dozen cycles. So each object is
+    looked at once while it is young, and is left for the next look at everything if it is in use then. Each look begins Python's own count
+    anew, so that by itself it may never look at everything: that is done here too.
     """
 
     def __init__(self, collect: Callable[[int], object] = gc.collect) -> None:
@@ -63,7 +64,7 @@ class Sweeper:
         self._scrapes += 1
         if self._scrapes % HEAP == 0:
             heaps = self._scrapes // HEAP
-            self._collect(2 if heaps % 10_000 == 0 else 1 if heaps % 3 == 0 else 0)
+            self._collect(2 if heaps % 50_000 == 0 else 1)
 
 
 def give_back() -> None:

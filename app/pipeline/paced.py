@@ -14,5 +14,5 @@ class PacedClient:
     async def get(self, url: str, *, limit: int) -> bytes:
         """See Client."""
         body = await self._client.get(url, limit=limit)
-        await self._lumps.turn()
+        await self._lumps.scrape()
         return body

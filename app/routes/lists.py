@@ -1,6 +1,6 @@
 """Lists as joins of encoded objects, whole or in pieces: whatever a list's length, it takes the loop some milliseconds at a time."""
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -9,13 +9,12 @@ import structlog
 from app.cache.collection import Item, Snapshot
 from app.lumps import Lumps
 
-AT_ONCE = 512
-"""Objects that are encoded and joined before others get their turn: 2 to 3 milliseconds where none was encoded yet, and about 5 more where
-each has to be worked out first (app/cache/step_columns.py)."""
+SHORT = 512
+"""Objects of a list that waits only for others like it, and that is made whole whatever was asked for."""
 
-STREAMED_AT_ONCE = 128
-"""The same where they are sent as they are made: about as many as go over the wire at once. And where each is joined when it is read, which
-costs four times as much."""
+AT_ONCE = 64
+"""Objects that are encoded and joined before others get their turn: up to 3 milliseconds where each has to be worked out first
+(app/cache/step_columns.py) of memory that nobody has touched for long."""
 
 MOST_KEPT = 16_384
 """Objects of the longest list whose encodings stay with the objects. What made 150,000 readable would otherwise be held until they change:
@@ -37,8 +36,7 @@ class ListForm:
 
     `encode(item)` makes an element; `kept` names the attribute in which an item keeps it, "" for forms that few ask for. `separator`
     stands between elements. `frame(page, length)` gives what stands before and behind them all. `length` is theirs, with separators: a
-    form that is `measured` cannot begin without it, others ask only whether it is 0. `at_once` elements are made before others get their
-    turn.
+    form that is `measured` cannot begin without it, others ask only whether it is 0.
     """
 
     def __init__(
@@ -49,13 +47,11 @@ class ListForm:
         separator: bytes = b"",
         kept: str = "",
         measured: bool = False,
-        at_once: int = AT_ONCE,
     ) -> None:
         self.encode = encode
         self.frame = frame
         self.separator = separator
         self.measured = measured
-        self.at_once = at_once
         self._kept = kept
         self._known: Callable[[Item], bytes | None] = attrgetter(kept) if kept else _nothing
 
@@ -91,18 +87,18 @@ def _nothing(_item: Item) -> None:
 async def whole(form: ListForm, items: Sequence[Item], page: Page, lumps: Lumps, *, most: int) -> bytes | None:
     """The body of a list, None if its elements have more than `most` bytes."""
     elements: list[bytes] = []
-    keep = _stays(items, page)
-    length = fresh = 0
-    for part in _parts(items, form.at_once):
-        more, encoded = form.elements(part, keep=keep)
+    keep, short = _stays(items, page), len(items) <= SHORT
+    length, fresh = 0, AT_ONCE
+    for begin in range(0, len(items), AT_ONCE):
+        if fresh >= AT_ONCE:
+            fresh = 0
+            await lumps.piece(short=short)
+        more, encoded = form.elements(items[begin : begin + AT_ONCE], keep=keep)
         elements += more
         length += sum(map(len, more))
         if length > most:
             return None
         fresh += encoded
-        if fresh >= form.at_once:
-            fresh = 0
-            await lumps.next_turn()
     start, end = form.frame(page, length + len(form.separator) * max(len(elements) - 1, 0))
     if not elements:
         return start + end
@@ -114,9 +110,8 @@ async def whole(form: ListForm, items: Sequence[Item], page: Page, lumps: Lumps,
 async def measure(form: ListForm, items: Sequence[Item], page: Page, lumps: Lumps) -> tuple[int, int]:
     """The lengths of a list's elements, with separators, and of its body."""
     length = 0
-    for elements in _pieces(form, items, keep=_stays(items, page)):
+    async for elements in _pieces(form, items, page, lumps):
         length += len(elements)
-        await lumps.next_turn()
     start, end = form.frame(page, length)
     return length, len(start) + length + len(end)
 
@@ -125,11 +120,12 @@ async def stream(form: ListForm, items: Sequence[Item], page: Page, length: int 
     """The body of a list, made as it is taken: who does not read holds some hundred objects. `length` is that of the elements."""
     start, end = form.frame(page, length)
     yield start
-    for number, elements in enumerate(_pieces(form, items, keep=_stays(items, page)), start=1):
+    passed = 0
+    async for elements in _pieces(form, items, page, lumps):
         yield elements
+        passed += AT_ONCE
         if isinstance(items, Snapshot):
-            items.read_until(number * STREAMED_AT_ONCE)
-        await lumps.next_turn()
+            items.read_until(passed)
     yield end
 
 
@@ -138,14 +134,11 @@ def _stays(items: Sequence[Item], page: Page) -> bool:
     return len(items) + (page.remaining or 0) <= MOST_KEPT
 
 
-def _pieces(form: ListForm, items: Sequence[Item], *, keep: bool) -> Iterator[bytes]:
+async def _pieces(form: ListForm, items: Sequence[Item], page: Page, lumps: Lumps) -> AsyncGenerator[bytes, None]:
     """The elements, joined in parts, and what stands between the parts."""
-    separator = b""
-    for part in _parts(items, STREAMED_AT_ONCE):
-        elements, _ = form.elements(part, keep=keep)
+    keep, separator = _stays(items, page), b""
+    for begin in range(0, len(items), AT_ONCE):
+        await lumps.piece(short=False)
+        elements, _ = form.elements(items[begin : begin + AT_ONCE], keep=keep)
         yield separator + form.separator.join(elements) if elements else b""
         separator = form.separator if elements else separator
-
-
-def _parts(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    return (items[start : start + size] for start in range(0, len(items), size))

@@ -13,7 +13,7 @@ from app.duration import human_duration
 from app.errors import Problem
 from app.kinds._base import Age, Cell, Kind
 from app.routes.documents import indent
-from app.routes.lists import AT_ONCE, STREAMED_AT_ONCE, ListForm, Page
+from app.routes.lists import ListForm, Page
 from app.wire.accept import JSON, Negotiated
 from app.wire.metadata import list_metadata, object_metadata
 from app.wire.table import METADATA, NONE, OBJECT, encode_cells, encode_columns, head, parse_include_object, partial_object, row
@@ -86,7 +86,6 @@ class Renderer:
         self._kind = kind
         self._clock = clock
         self._ages = kind.has_ages
-        self._at_once = AT_ONCE if kind.project is not None else STREAMED_AT_ONCE
         group_version = f"{kind.group}/{version}"
         self._item_head = head(kind.kind, group_version)
         self._list_head = head(kind.list_kind, group_version)
@@ -118,11 +117,11 @@ class Renderer:
         if form.target == TABLE:
             frame = _frame(head(TABLE, f"meta.k8s.io/{form.version}"), b',"columnDefinitions":%b,"rows":[' % self._columns)
             kept = "row" if form == KUBECTL_TABLE and not self._ages else ""
-            return ListForm(partial(self._row, form, _partial_head(form)), frame, separator=b",", kept=kept, at_once=self._at_once)
+            return ListForm(partial(self._row, form, _partial_head(form)), frame, separator=b",", kept=kept)
         if form.target == PARTIAL_LIST:
             frame = _frame(head(PARTIAL_LIST, f"meta.k8s.io/{form.version}"), b',"items":[')
-            return ListForm(partial(self._partial, _partial_head(form)), frame, separator=b",", at_once=self._at_once)
-        return ListForm(self._body, _frame(self._list_head, b',"items":['), separator=b",", kept="body", at_once=self._at_once)
+            return ListForm(partial(self._partial, _partial_head(form)), frame, separator=b",")
+        return ListForm(self._body, _frame(self._list_head, b',"items":['), separator=b",", kept="body")
 
     def _body(self, item: Item) -> bytes:
         fields = self._kind.json(item.value)

@@ -26,7 +26,7 @@ from app.kube.records import Key
 from app.lumps import Lumps
 from app.routes import subresources
 from app.routes.access import attributes_of
-from app.routes.lists import AT_ONCE, MOST_KEPT, Page, measure, stream, whole
+from app.routes.lists import MOST_KEPT, SHORT, Page, measure, stream, whole
 from app.routes.live import LiveAnswers
 from app.routes.problems import Endpoint
 from app.routes.protobuf_rendering import ProtobufRenderer
@@ -51,8 +51,8 @@ PINNED_OBJECTS = 300_000
 PINNED_SECONDS = 60.0
 """How many lists that have further pages are held as they were, how many objects these have together, and for how long."""
 
-FILTERED_AT_ONCE = 512
-"""Objects that are held against selectors before other requests get their turn: some milliseconds where each has to be worked out first."""
+FILTERED_AT_ONCE = 256
+"""Objects that are held against selectors before other requests get their turn: two milliseconds where each has to be worked out first."""
 
 LABELLED_AT_ONCE = 8192
 """Label sets that are held against a selector in one step, and objects that are found so: a millisecond or two."""
@@ -267,7 +267,7 @@ class Resources:
         if measured:
             self._observe(measured)
         list_form = bound.renderers[form.media].many(form)
-        if len(items) <= AT_ONCE or (look is not None and not any(selectors) and len(items) <= MOST_KEPT):
+        if len(items) <= SHORT or (look is not None and not any(selectors) and len(items) <= MOST_KEPT):
             body = await whole(list_form, items, page, self._lumps, most=self._most_rendered)
             if body is not None:
                 if look is not None and self._keeps(bound, form):
@@ -377,8 +377,7 @@ async def _filtered(
         return items
     taken: list[Item] = []
     for at in range(start, len(items), FILTERED_AT_ONCE):
-        if at > start:
-            await lumps.next_turn()
+        await lumps.piece(short=len(items) <= SHORT)
         part = items[at : at + FILTERED_AT_ONCE]
         if not fields.empty:
             part = [item for item in part if fields.matches(item.key)]

@@ -23,12 +23,12 @@ class Loop:
         return self._clock.monotonic()
 
     async def scrape(self, name: str) -> None:
-        await self.lumps.turn()
+        await self.lumps.scrape()
         self._work(name)
 
-    async def pieces(self, name: str, count: int) -> None:
+    async def pieces(self, name: str, count: int, *, short: bool = False) -> None:
         for number in range(count):
-            await self.lumps.next_turn()
+            await self.lumps.piece(short=short)
             self._work(f"{name}{number}")
 
     async def run(self, *work: Coroutine[Any, Any, None]) -> list[str]:
@@ -67,12 +67,12 @@ async def test_who_comes_alone_waits_for_no_turn() -> None:
 
 async def test_lumps_have_as_much_time_as_all_else() -> None:
     """Where a turn of the loop takes long for other reasons more go in the next: or scrapes would wait for ever while many shake hands."""
-    few, many = Loop(lump=0.001, others=0.001), Loop(lump=0.001, others=0.004)
-    names = [str(number) for number in range(30)]
+    few, many = Loop(lump=0.0004, others=0.0004), Loop(lump=0.0004, others=0.0017)
+    names = [str(number) for number in range(120)]
     turns = {loop: len(await loop.run(*map(loop.scrape, names))) for loop in (few, many)}
 
-    assert 25 <= turns[few] <= 30
-    assert 7 <= turns[many] <= 12
+    assert 110 <= turns[few] <= 120
+    assert 30 <= turns[many] <= 60
 
 
 async def test_a_turn_of_little_does_not_let_everyone_go() -> None:
@@ -96,11 +96,20 @@ async def test_scrapes_go_first_and_lists_go_on() -> None:
     assert "s0 s1 s2 s3 p0 s4 s5 s6 q0 s7 s8 p1 q1 p2" == " ".join(went)
 
 
-async def test_pieces_of_a_list_are_in_different_turns() -> None:
+async def test_short_lists_go_before_all_else() -> None:
+    """The HPA waits for all of its pieces. But however many there are, all else goes on as well."""
+    loop = Loop()
+    scrapes, lists = (loop.scrape(f"s{number}") for number in range(6)), (loop.pieces(name, 3, short=True) for name in "hk")
+
+    assert "s0 h0 k0 s1 h1 k1 s2 h2 k2 s3 p0 s4 s5" == " ".join(await loop.run(*scrapes, *lists, loop.pieces("p", 1)))
+
+
+@pytest.mark.parametrize("short", [False, True])
+async def test_pieces_of_a_list_are_in_different_turns(short: bool) -> None:
     """However idle the loop is: others come between them."""
     loop = Loop()
 
-    assert ["p0", "p1", "p2"] == await loop.run(loop.pieces("p", 3))
+    assert ["p0", "p1", "p2"] == await loop.run(loop.pieces("p", 3, short=short))
 
 
 @pytest.mark.parametrize("cancelled", [[0], [1], [2], [1, 2, 3], [4]])
