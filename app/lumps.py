@@ -23,6 +23,9 @@ of them; whoever asks for many such lists leaves a third of what goes to scrapes
 _USUAL_S = 0.001
 """How long a lump takes, before any was seen."""
 
+_LEAST_S = 0.00001
+"""What a lump is taken to need at least, whatever was seen."""
+
 _MOST_S = 0.002
 """Time of a turn that lumps have at most, where one does not take longer."""
 
@@ -75,7 +78,7 @@ class Lumps:
         began = now if self._began is None else self._began
         if self._gone:
             self._usual += _WEIGHT * ((now - began) / self._gone - self._usual)
-        most = max(1, int(min(began - self._looked, _MOST_S) / self._usual)) if self._usual > 0 else 1
+        most = max(1, int(min(began - self._looked, _MOST_S) / max(self._usual, _LEAST_S)))
         self._looked, self._began, self._gone = now, None, 0
         while self._gone < most and (queue := self._choose()):
             first = queue.popleft()

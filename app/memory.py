@@ -13,6 +13,9 @@ HEAP = 10
 """Scrapes after which the collector looks at what they left, and what lists did meanwhile; after 50,000 such heaps at everything, which for
 5,000 nodes takes 0.1 s every 17 minutes."""
 
+OLD = 15_000
+"""Looks at what is young after which Python itself looks at everything, if much grew old: 150,000 scrapes."""
+
 _M_MMAP_THRESHOLD = -3
 _MAPPED = 128 * 1024
 """Blocks of this many bytes and more are mapped, and unmapped when they are freed. Unless told, glibc raises the bound to the largest block
@@ -31,7 +34,7 @@ def loading() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
-        gc.set_threshold(YOUNG, 10, 1000)
+        gc.set_threshold(YOUNG, 10, OLD)
         gc.enable()
 
 

@@ -6,7 +6,7 @@ values of old objects, leaves both as they are.
 
 from array import array
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any, Protocol, overload
 from weakref import WeakSet
 
@@ -72,13 +72,23 @@ class Snapshot(Sequence[Item]):
     collection tells it, as long as anybody has it, what is about to be replaced or to be late.
     """
 
-    def __init__(self, places: list[Place], namespace: str | None, *, late: bool, end: Callable[[dict[int, Item]], None]) -> None:
+    def __init__(
+        self,
+        places: list[Place],
+        namespace: str | None,
+        *,
+        late: bool,
+        end: Callable[[dict[int, Item]], None],
+        only: Set[int] | None = None,
+    ) -> None:
         """`namespace` is that of all of them, None if there may be several. `late` tells whether any may be late now; what becomes late
-        afterwards was kept before. `end` takes what was kept, once nobody reads the snapshot any more."""
+        afterwards was kept before. `end` takes what was kept, once nobody reads the snapshot any more. `only` are the ids of the places
+        if they are not all of the namespace, or of all."""
         self._places = places
         self._namespace = namespace
         self._late = late
         self._end = end
+        self._only = only
         self._replaced: dict[int, Item] = {}
         self._read = 0
         self._last: Key | None = None
@@ -110,6 +120,8 @@ class Snapshot(Sequence[Item]):
 
     def _may_have(self, place: Place) -> bool:
         """Whether it may be among those that are still read."""
+        if self._only is not None and id(place) not in self._only:
+            return False
         key = place.item.key
         return (self._namespace is None or self._namespace == key[0]) and (self._last is None or key > self._last)
 
@@ -135,6 +147,33 @@ class Snapshot(Sequence[Item]):
         if not replaced:
             return [place.item for place in places]
         return [replaced.get(id(place)) or place.item for place in places]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self[:])
+
+
+class Part(Sequence[Item]):
+    """Items of a snapshot from `start` to before `stop`. They are looked at when they are read, as the snapshot does."""
+
+    def __init__(self, snapshot: Snapshot, start: int, stop: int) -> None:
+        """Places beyond the end of the snapshot are none."""
+        self._snapshot = snapshot
+        self._range = range(len(snapshot))[start:stop]
+
+    def __len__(self) -> int:
+        return len(self._range)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, int):
+            return self._snapshot[self._range[index]]
+        part = self._range[index]
+        return self._snapshot[part.start : part.stop : part.step]
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self[:])
@@ -255,10 +294,10 @@ class Collection:
             if len(taken) > 1:
                 alike.sort(key=_name)
             found += alike
-        return self._held(found, namespace)
+        return self._held(found, namespace, only=set(map(id, found)))
 
-    def _held(self, places: list[Place], namespace: str | None) -> Snapshot:
-        snapshot = Snapshot(places, namespace, late=self._followed, end=self._ended.append)
+    def _held(self, places: list[Place], namespace: str | None, only: Set[int] | None = None) -> Snapshot:
+        snapshot = Snapshot(places, namespace, late=self._followed, end=self._ended.append, only=only)
         self._snapshots.add(snapshot)
         return snapshot
 

@@ -1,6 +1,7 @@
 """Lists as joins of encoded objects, whole or in pieces: whatever a list's length, it takes the loop some milliseconds at a time."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -87,7 +88,7 @@ def _nothing(_item: Item) -> None:
 async def whole(form: ListForm, items: Sequence[Item], page: Page, lumps: Lumps, *, most: int) -> bytes | None:
     """The body of a list, None if its elements have more than `most` bytes."""
     elements: list[bytes] = []
-    keep, short = _stays(items, page), len(items) <= SHORT
+    keep, short = _stays(items, page), len(items) + (page.remaining or 0) <= SHORT
     length, fresh = 0, AT_ONCE
     for begin in range(0, len(items), AT_ONCE):
         if fresh >= AT_ONCE:
@@ -110,8 +111,9 @@ async def whole(form: ListForm, items: Sequence[Item], page: Page, lumps: Lumps,
 async def measure(form: ListForm, items: Sequence[Item], page: Page, lumps: Lumps) -> tuple[int, int]:
     """The lengths of a list's elements, with separators, and of its body."""
     length = 0
-    async for elements in _pieces(form, items, page, lumps):
-        length += len(elements)
+    async with aclosing(_pieces(form, items, page, lumps)) as pieces:
+        async for elements in pieces:
+            length += len(elements)
     start, end = form.frame(page, length)
     return length, len(start) + length + len(end)
 
@@ -121,11 +123,12 @@ async def stream(form: ListForm, items: Sequence[Item], page: Page, length: int 
     start, end = form.frame(page, length)
     yield start
     passed = 0
-    async for elements in _pieces(form, items, page, lumps):
-        yield elements
-        passed += AT_ONCE
-        if isinstance(items, Snapshot):
-            items.read_until(passed)
+    async with aclosing(_pieces(form, items, page, lumps)) as pieces:
+        async for elements in pieces:
+            yield elements
+            passed += AT_ONCE
+            if isinstance(items, Snapshot):
+                items.read_until(passed)
     yield end
 
 

@@ -17,7 +17,7 @@ from cachetools import LRUCache, TTLCache
 from msgspec.structs import replace
 
 from app.auth.identity import Attributes, Gate, User
-from app.cache.collection import Item, Snapshot
+from app.cache.collection import Item, Part, Snapshot
 from app.clock import Clock
 from app.errors import Problem
 from app.kinds._base import Asked, Kind, Subject, Subresource
@@ -51,8 +51,8 @@ PINNED_OBJECTS = 300_000
 PINNED_SECONDS = 60.0
 """How many lists that have further pages are held as they were, how many objects these have together, and for how long."""
 
-FILTERED_AT_ONCE = 256
-"""Objects that are held against selectors before other requests get their turn: two milliseconds where each has to be worked out first."""
+FILTERED_AT_ONCE = 128
+"""Objects that are held against selectors before other requests get their turn: up to 4 milliseconds where each has to be worked out."""
 
 LABELLED_AT_ONCE = 8192
 """Label sets that are held against a selector in one step, and objects that are found so: a millisecond or two."""
@@ -270,7 +270,7 @@ class Resources:
         if len(items) <= SHORT or (look is not None and not any(selectors) and len(items) <= MOST_KEPT):
             body = await whole(list_form, items, page, self._lumps, most=self._most_rendered)
             if body is not None:
-                if look is not None and self._keeps(bound, form):
+                if look is not None and page.version == collection.version and self._keeps(bound, form):
                     self._rendered.keep(look, Rendered(page.version, body, measured))
                 return Answer(200, body, form.media)
         if not list_form.measured and in_chunks:
@@ -310,7 +310,7 @@ class Resources:
         snapshot, start, version = self._snapshot(bound, namespace, options)
         items: Sequence[Item]
         if fields.empty and labels.empty:
-            items = snapshot[start : start + limit if limit else None]
+            items = _part(snapshot, start, start + limit if limit else len(snapshot))
             remaining = len(snapshot) - start - len(items)
             if not remaining:
                 return items, Page(version)
@@ -359,7 +359,12 @@ class Resources:
 def _is_fixed(kind: Kind, items: Sequence[Item], form: Form) -> bool:
     """Whether a list has the same bytes when it is measured and when it is sent: not where ages go on, nor where objects are joined only
     when they are read (app/cache/joined.py)."""
-    return isinstance(items, list | Snapshot) and not (form.target == TABLE and kind.has_ages)
+    return isinstance(items, list | Snapshot | Part) and not (form.target == TABLE and kind.has_ages)
+
+
+def _part(snapshot: Sequence[Item], start: int, stop: int) -> Sequence[Item]:
+    """Items of a snapshot. Those that are worked out when they are read are left for that: a page may have any number."""
+    return Part(snapshot, start, stop) if isinstance(snapshot, Snapshot) else snapshot[start:stop]
 
 
 def _where(kind: Kind, namespace: str | None, fields: FieldSelector) -> str | None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from app.cache.collection import FREED_AT_ONCE, Collection, Item, Snapshot
+from app.cache.collection import FREED_AT_ONCE, Collection, Item, Part, Snapshot
 from app.kube.records import Key, Labels
 from app.wire.label_selectors import parse_label_selector
 
@@ -132,6 +132,38 @@ def test_a_snapshot_keeps_what_is_about_to_be_late_and_its_own() -> None:
     assert keys[:2] == late.looked
     assert ["of turn 1", "of turn 1"] == [item.value for item in held]
     assert ["of turn 4"] * 3 == [item.value for item in live.snapshot()]
+
+
+def test_a_snapshot_by_labels_keeps_its_own_only() -> None:
+    """Of one namespace most may have other labels: the HPA's list leaves them late."""
+    keys: list[Key] = [("a", str(number)) for number in range(4)]
+    live = collection(*((key, WEB if key[1] < "2" else DB) for key in keys))
+    late = Looks(live, keys)
+    for number, key in enumerate(keys):
+        live.follow(key, late, number)
+    held = live.labelled(parse_label_selector("app=web").matches, "a", most=9)
+    assert held is not None
+    held.read_until(1)
+    live.before_late(keys)
+
+    assert [keys[1]] == late.looked
+
+
+def test_a_part_is_looked_at_when_it_is_read() -> None:
+    """A page may have any number of objects; its snapshot is of one moment whenever it is read."""
+    keys: list[Key] = [("a", str(number)) for number in range(6)]
+    live = collection(*((key, ()) for key in keys))
+    late = Looks(live, keys)
+    for number, key in enumerate(keys):
+        live.follow(key, late, number)
+    part = Part(live.snapshot(), 2, 5)
+    assert ([], 3, 3) == (late.looked, len(part), len(Part(live.snapshot(), 3, 99)))
+    read = part[0:2]
+
+    assert keys[2:4] == late.looked == [item.key for item in read]
+    assert (keys[4], keys[4], keys[2:5]) == (part[-1].key, part[2].key, [item.key for item in part])
+    with pytest.raises(IndexError):
+        part[3]
 
 
 def test_a_snapshot_keeps_nothing_of_what_was_passed() -> None:

@@ -8,8 +8,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.cache.collection import Item
+from app.lumps import Lumps
 from app.routes import lists
-from app.routes.lists import AT_ONCE, MOST_KEPT, ListForm, Page, measure, stream, whole
+from app.routes.lists import AT_ONCE, MOST_KEPT, SHORT, ListForm, Page, measure, stream, whole
 from app.routes.protobuf_rendering import ProtobufRenderer
 from app.routes.rendering import KUBECTL_TABLE, PLAIN, Form, Renderer
 from tests.fakes.clock import ManualClock
@@ -69,6 +70,24 @@ async def test_others_get_their_turn_while_objects_are_encoded() -> None:
 
     assert (2, 0, 0) == (first, second, one)
     assert 2 == await turns(streamed(json_list(), many))
+
+
+@pytest.mark.parametrize(
+    ("count", "remaining", "short"),
+    [(SHORT, None, True), (SHORT + 1, None, False), (SHORT - 12, 12, True), (500, 149_500, False)],
+    ids=["the HPA's", "longer", "a page of a short list", "a page of a long list"],
+)
+async def test_short_lists_do_not_wait_for_long_ones(count: int, remaining: int | None, short: bool) -> None:
+    """Whoever pages through everything waits as who streams it does."""
+    asked: list[bool] = []
+
+    class Queue(Lumps):
+        async def piece(self, *, short: bool) -> None:
+            asked.append(short)
+
+    await whole(json_list(), items(count), Page(7, "token", remaining), Queue(ManualClock().monotonic), most=MANY)
+
+    assert [short] * -(-count // AT_ONCE) == asked
 
 
 async def test_what_is_encoded_stays_with_its_object() -> None:

@@ -373,7 +373,7 @@ async def test_filtering_lets_others_run() -> None:
     turns: list[int] = []
 
     async def other() -> None:
-        for turn in range(4):
+        for turn in range(20):
             pods.replace([make_item("ns", f"pod-new-{turn}", labels={"app": "web"}, version=8 + turn)], [], 8 + turn)
             turns.append(turn)
             await asyncio.sleep(0)
@@ -390,7 +390,7 @@ async def test_filtering_lets_others_run() -> None:
         group.create_task(other())
 
     listed = json.loads(b"".join(message["body"] for message in messages[1:] if isinstance(message["body"], bytes)))
-    assert [0, 1, 2, -1, 3] == turns
+    assert turns.index(-1) >= 3
     assert (len(items), "7") == (len(listed["items"]), listed["metadata"]["resourceVersion"])
 
 
