@@ -9,17 +9,18 @@ YOUNG = 10_000
 """Objects that come before the collector looks at them. A parsed answer is a thousand: with Python's 700 it would be looked at in every
 scrape, be found in use, and be taken for one that lasts."""
 
-HEAP = 10
-"""Scrapes after which the collector looks at what they left, and what lists did meanwhile; after 50,000 such heaps at everything, which for
-5,000 nodes takes 0.1 s every 17 minutes."""
+HEAP = 50
+"""Scrapes that begin before the collector looks at what others left. After three such heaps it looks at what they left too; after 10,000 of
+them at everything, which for 5,000 nodes takes 0.1 s every 17 minutes."""
 
-OLD = 15_000
-"""Looks at what is young after which Python itself looks at everything, if much grew old: 150,000 scrapes."""
-
-_M_MMAP_THRESHOLD = -3
-_MAPPED = 128 * 1024
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_MAPPED = 512 * 1024
 """Blocks of this many bytes and more are mapped, and unmapped when they are freed. Unless told, glibc raises the bound to the largest block
-it has seen: then pages of lists, some MB each, leave holes in the heap that stay."""
+it has seen: then pages of lists, some MB each, leave holes in the heap that stay. But the event loop takes 256 KiB for each read from a
+client, and to have them mapped and unmapped made a get cost half as much again."""
+
+_TOP = 2 * _MAPPED
+"""Free bytes at the end of the heap that stay there for the next such block. glibc's own bound would give them back at once."""
 
 _glibc = ctypes.CDLL(None)
 
@@ -29,12 +30,13 @@ def loading() -> Iterator[None]:
     """Load the modules of a server inside. They are no garbage: the collector does not look for any meanwhile, nor at them ever after."""
     if hasattr(_glibc, "mallopt"):
         _glibc.mallopt(_M_MMAP_THRESHOLD, _MAPPED)
+        _glibc.mallopt(_M_TRIM_THRESHOLD, _TOP)
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
-        gc.set_threshold(YOUNG, 10, OLD)
+        gc.set_threshold(YOUNG, 10, 1000)
         gc.enable()
 
 
@@ -52,9 +54,8 @@ class Sweeper:
 
     By itself it looks when more was made than freed by YOUNG objects. Here new values take the place of old ones, the number stays, and
     what is young grows all the same: with 5,000 nodes to the 160,000 objects of seven seconds, a look at which takes 0.1 to 0.25 s in which
-    nothing else goes on. Almost none of it is garbage: in 3,000 requests and 1,000 scrapes there were a dozen cycles. So each object is
-    looked at once while it is young, and is left for the next look at everything if it is in use then. Each look begins Python's own count
-    anew, so that by itself it may never look at everything: that is done here too.
+    nothing else goes on. Almost none of it is garbage: in 3,000 requests and 1,000 scrapes there were a dozen cycles. Each look begins
+    Python's own count anew, so that by itself it may never look at everything: that is done here too.
     """
 
     def __init__(self, collect: Callable[[int], object] = gc.collect) -> None:
@@ -62,12 +63,12 @@ class Sweeper:
         self._collect = collect
         self._scrapes = 0
 
-    def scraped(self) -> None:
-        """Call it after each scrape."""
+    def scrape_begins(self) -> None:
+        """Call it when each scrape begins: where more begin than can end, those that wait are young too."""
         self._scrapes += 1
         if self._scrapes % HEAP == 0:
             heaps = self._scrapes // HEAP
-            self._collect(2 if heaps % 50_000 == 0 else 1)
+            self._collect(2 if heaps % 10_000 == 0 else 1 if heaps % 3 == 0 else 0)
 
 
 def give_back() -> None:

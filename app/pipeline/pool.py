@@ -127,6 +127,7 @@ class Pool:
             self._around,
             stand_in=len(self._jobs) > 1,
             ready=lambda: self._is_ready(node.name),
+            begins=self._sweeper.scrape_begins,
             answered=lambda: self._answered(key),
         )
         self._targets[key] = (node.uid, wanted)
@@ -135,7 +136,6 @@ class Pool:
         self._children.start(key, scraper.run)
 
     def _answered(self, key: LoopKey) -> None:
-        self._sweeper.scraped()
         self._unanswered.discard(key)
         if not self._unanswered and not self._told:
             self._told = True

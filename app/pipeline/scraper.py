@@ -69,12 +69,13 @@ class Scraper:
         *,
         stand_in: bool = False,
         ready: Callable[[], bool] = lambda: True,
+        begins: Callable[[], None] = lambda: None,
         answered: Callable[[], None] = lambda: None,
     ) -> None:
         """`targets` are the addresses of one node, best first.
 
         `stand_in` tells whether another collector serves the node too: then what no second try mends soon is asked again seldom only.
-        `ready` tells whether the node is Ready now; `answered` is called after every scrape, whatever its outcome.
+        `ready` tells whether the node is Ready now; `begins` is called before and `answered` after every scrape, whatever its outcome.
         """
         self._job = job
         self._targets = targets
@@ -83,6 +84,7 @@ class Scraper:
         self._around = around
         self._stand_in = stand_in
         self._ready = ready
+        self._begins = begins
         self._answered = answered
         self._confused = False
         self._layout: object = None
@@ -111,6 +113,7 @@ class Scraper:
         around, name = self._around, self._job.collector.name
         began = around.clock.monotonic()
         self._schedule.begins(began)
+        self._begins()
         try:
             batch = await self._collect(around.paced if first is None else around.client)
             took = around.clock.monotonic() - began
