@@ -175,9 +175,6 @@ class Part(Sequence[Item]):
         part = self._range[index]
         return self._snapshot[part.start : part.stop : part.step]
 
-    def __iter__(self) -> Iterator[Item]:
-        return iter(self[:])
-
 
 class _Namespace:
     """The places of one namespace: all, and by labels, each in order. Most objects share their labels with others."""
